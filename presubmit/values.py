@@ -1,0 +1,474 @@
+"""The values that a run is made of: Change, Selection, Plan, StepResult, Verdict (DESIGN, section 3).
+
+All are frozen. Paths inside the repository are `str` with `/`, decoded as `os.fsdecode` does, so that a name which is
+not UTF-8 survives; `encode` and `decode` carry such names through JSON as well.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A frozen, keyword-only value; an unknown key in its JSON is an error."""
+
+
+def encode(value: object) -> bytes:
+    """Write a value as JSON; names that are not UTF-8 become `\\udcXX` escapes."""
+    return json.dumps(msgspec.to_builtins(value), indent=1).encode("ascii")
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """Read what `encode` wrote; raises msgspec.ValidationError or ValueError on anything else."""
+    return msgspec.convert(json.loads(data), kind)
+
+
+# --- Change ---------------------------------------------------------------------------------------------------------
+
+
+class FileStatus(StrEnum):
+    """What the change does to a file."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+
+
+class ChangedFile(Value):
+    """One file of the change; `old_path` is set for a rename (and equals `path` otherwise nowhere)."""
+
+    path: str
+    status: FileStatus
+    old_path: str | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that the change touches here: both ends of a rename."""
+        return (self.path,) if self.old_path is None else (self.old_path, self.path)
+
+
+class TargetKind(StrEnum):
+    """What of the checkout is tested."""
+
+    WORKTREE = "worktree"
+    STAGED = "staged"
+    COMMIT = "commit"
+
+
+class Target(Value):
+    """The tree under test: `tree` is a git tree id, `snapshot` a commit of it in presubmit's own object folder."""
+
+    kind: TargetKind
+    commit: str | None
+    tree: str
+    snapshot: str
+    dirty: tuple[str, ...] = ()
+    """Tracked paths that differ from HEAD."""
+    untracked: tuple[str, ...] = ()
+
+
+class Base(Value):
+    """What the change is compared with, and how it was found."""
+
+    ref: str
+    commit: str
+    tree: str
+    how: str
+    behind: int = 0
+    """Commits on `ref` that the change does not have."""
+    warning: str = ""
+
+
+class Change(Value):
+    """A change: everything between the base and the tree under test."""
+
+    top: str
+    """Absolute path of the checkout's top level."""
+    common_dir: str
+    """Absolute path of the repository's common git directory."""
+    branch: str | None
+    target: Target
+    base: Base
+    files: tuple[ChangedFile, ...]
+    submodules: tuple[str, ...] = ()
+    """Paths of the submodules in the tree under test."""
+
+
+class Definition(Value):
+    """A class or function in one file: where it stands and whether users of the project may rely on it."""
+
+    path: str
+    qualname: str
+    kind: str
+    """`class`, `function`, `method` or `module`."""
+    public: bool
+    first_line: int
+    last_line: int
+    docstring: bool
+    digest: str
+    """Changes when the definition's code changes (comments and layout apart)."""
+
+
+# --- Selection ------------------------------------------------------------------------------------------------------
+
+
+class Mode(StrEnum):
+    """How much of the suite was chosen."""
+
+    SCOPED = "scoped"
+    ALL = "all"
+    NONE = "none"
+
+
+class Reason(Value):
+    """Why a test was chosen: the rule, and the chain from the changed file to the test."""
+
+    rule: str
+    text: str
+    chain: tuple[str, ...] = ()
+
+
+class ChosenTest(Value):
+    """One chosen test file; `rank` 0 is the nearest to the change."""
+
+    path: str
+    reasons: tuple[Reason, ...]
+    rank: int = 0
+
+
+class Selection(Value):
+    """The chosen test files, and what could not be decided (which only ever widens the choice)."""
+
+    mode: Mode
+    tests: tuple[ChosenTest, ...]
+    known: int
+    """Test files that the project has."""
+    unsure: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
+    """Changed code files that no test reaches."""
+    why: str = ""
+    """In one sentence, why this mode."""
+
+
+# --- Plan -----------------------------------------------------------------------------------------------------------
+
+
+class Role(StrEnum):
+    """What a step is for; also the name of the Nox session that runs it."""
+
+    LINT = "lint"
+    BUILD = "build"
+    TESTS = "tests"
+    DOCS = "docs"
+
+
+class Tier(StrEnum):
+    """How much of upstream CI is replayed."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    FULL = "full"
+
+
+class Syntax(Value, tag="syntax"):
+    """Parse the changed Python files at the lowest Python that the project supports."""
+
+    files: tuple[str, ...]
+    floor: str
+    """`3.8`; empty where the project names none."""
+
+
+class LintCommand(Value, tag="lint-command"):
+    """Run one lint command on the changed files."""
+
+    command: tuple[str, ...]
+    tool: str
+    """`pre-commit`, `lintrunner`, `ruff`, or `command` for one from the config."""
+    files: tuple[str, ...]
+    requirements: tuple[str, ...] = ()
+    """What presubmit's own tool environment must hold."""
+    timeout: float = 1800.0
+
+
+class Build(Value, tag="build"):
+    """Build and install the project in the lane's environment."""
+
+    mode: str
+    """`editable`, `wheel` or `command`."""
+    command: tuple[str, ...] = ()
+    backend: str = ""
+    backend_path: tuple[str, ...] = ()
+    build_requires: tuple[str, ...] = ()
+    install: tuple[str, ...] = ()
+    """Requirement strings for running and testing: dependencies, extras, groups, pytest."""
+    requirement_files: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    clean: bool = False
+    """Start from a clean tree: a source was deleted or renamed, or a build file changed."""
+    native: tuple[str, ...] = ()
+    """The project's native sources (C, C++, Cython): the build must then give extension modules."""
+    project: str = ""
+    """The distribution's name, where pyproject.toml says it."""
+    key: str = ""
+    """Two builds with this key in the same environment give the same result."""
+    timeout: float = 7200.0
+
+
+class Tests(Value, tag="tests"):
+    """Run one shard of the chosen tests."""
+
+    command: tuple[str, ...]
+    mode: Mode
+    files: tuple[str, ...] = ()
+    """The chosen test files of this shard; empty with mode `all`."""
+    ids: tuple[str, ...] = ()
+    """Single node ids (retries, base runs, --last-failed); they win over `files`."""
+    shard: int = 1
+    shards: int = 1
+    arguments: tuple[str, ...] = ()
+    """What the user gave after `--`."""
+    retries: int = 1
+    max_retried: int = 50
+    exit_first: bool = False
+    extensions_changed: bool = False
+    """The change touches native code, so the tests must load the built extension modules."""
+    off_path: bool = False
+    """Tests see the installed package only: the sources are off the import path (mode `wheel`)."""
+    tests_root: tuple[str, ...] = ()
+    timeout: float = 3600.0
+
+
+class Docstrings(Value, tag="docstrings"):
+    """Check the docstrings of the changed public definitions."""
+
+    definitions: tuple[Definition, ...]
+    convention: str
+    """`numpy`, `google`, `rst`, or empty where the project shows none."""
+    binding: bool
+    """The project itself checks docstrings, so a finding is a failure; else it is advice."""
+    requirements: tuple[str, ...] = ()
+    timeout: float = 600.0
+
+
+class Doctests(Value, tag="doctests"):
+    """Run the doctests of the changed modules."""
+
+    command: tuple[str, ...]
+    files: tuple[str, ...]
+    timeout: float = 1800.0
+
+
+Work = Syntax | LintCommand | Build | Tests | Docstrings | Doctests
+
+
+class PlanStep(Value):
+    """One step: what it does, where its command comes from and why it is there."""
+
+    id: str
+    role: Role
+    title: str
+    work: Work
+    origin: str
+    """`ci.yml:31`, `config …` or `convention …`."""
+    why: str
+    required: bool = True
+    needs: tuple[str, ...] = ()
+    expected_seconds: float | None = None
+
+
+class Plan(Value):
+    """What a run will do, in order; `left_out` says what it will not, and why."""
+
+    tier: Tier
+    steps: tuple[PlanStep, ...]
+    left_out: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    """Parts of the tier that were cut (--only, --skip, a budget): no evidence for the tier."""
+    budget_cut: tuple[str, ...] = ()
+    """Affected test files that the budget left no room for."""
+
+
+# --- Results --------------------------------------------------------------------------------------------------------
+
+
+class Outcome(StrEnum):
+    """FAILED is the contributor's news; ERROR is ours (no image, timeout, crash)."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+class CaseOutcome(StrEnum):
+    """What became of one test."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+
+
+class Case(Value):
+    """One test: `id` is its pytest node id where it is known, else `classname::name`."""
+
+    id: str
+    outcome: CaseOutcome
+    seconds: float = 0.0
+    phase: str = ""
+    """`setup`, `call`, `teardown` or `collect`: where it failed."""
+    exception: str = ""
+    """The exception's type, `builtins.AssertionError`."""
+    frame: str = ""
+    """`file:function` of the innermost frame inside the project."""
+    line: int | None = None
+    file: str = ""
+    message: str = ""
+    text: str = ""
+    """The failure's long text, bounded."""
+
+
+class Counts(Value):
+    """How many tests ended how."""
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+
+
+class Finding(Value):
+    """Something that a tool found: lint, docstring, build or syntax."""
+
+    kind: str
+    """`lint`, `docs` or `build`."""
+    subject: str
+    """What stays the same when lines move: `path: code message`, or the hook's or module's name."""
+    tool: str
+    message: str
+    file: str = ""
+    line: int | None = None
+    code: str = ""
+
+
+class Rerun(Value):
+    """How a failing test did when it was run again on head."""
+
+    id: str
+    alone: str
+    """`failed`, `passed` or `error`."""
+    company: str = ""
+    """The same, in the whole shard in the same order; empty where that was not run."""
+
+
+class StepResult(Value):
+    """What became of one step; `log` is relative to the run folder."""
+
+    id: str
+    role: Role
+    outcome: Outcome
+    reason: str = ""
+    required: bool = True
+    command: tuple[str, ...] = ()
+    origin: str = ""
+    seconds: float = 0.0
+    log: str = ""
+    counts: Counts = Counts()
+    cases: tuple[Case, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    advice: tuple[Finding, ...] = ()
+    """Findings that the project does not ask for: shown, never counted."""
+    reruns: tuple[Rerun, ...] = ()
+    notes: tuple[str, ...] = ()
+    cached: bool = False
+    junit: str = ""
+    patch: str = ""
+    """A patch that tools made to the tree, relative to the run folder."""
+
+
+# --- Verdict --------------------------------------------------------------------------------------------------------
+
+
+class FailureClass(StrEnum):
+    """Whose failure it is (DESIGN, section 3)."""
+
+    NEW = "new"
+    ON_BASE = "on_base"
+    FLAKY = "flaky"
+    UNKNOWN = "unknown"
+
+
+class Failure(Value):
+    """One failure of any kind, classed."""
+
+    kind: str
+    """`test`, `lint`, `docs`, `build`, `bench` or `job`."""
+    subject: str
+    step: str
+    label: FailureClass = msgspec.field(name="class")
+    base: str
+    """`passed`, `failed`, `error`, `absent` or `not run`."""
+    message: str = ""
+    detail: str = ""
+    """Why this class, in a few words."""
+    file: str = ""
+    line: int | None = None
+    repro: str = ""
+
+
+class Reproduces(Value):
+    """Whether a new or changed test fails without the change; None where that could not be told."""
+
+    test: str
+    fails_without_change: bool | None
+    reason: str = ""
+
+
+class State(StrEnum):
+    """What became of a run as a whole."""
+
+    RUNNING = "running"
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    INCOMPLETE = "incomplete"
+    INTERRUPTED = "interrupted"
+    NOTHING = "nothing"
+
+
+class Verdict(Value):
+    """What a run says of the change."""
+
+    state: State
+    exit_code: int
+    failures: tuple[Failure, ...] = ()
+    reproduces: tuple[Reproduces, ...] = ()
+    not_run: tuple[str, ...] = ()
+    """Required steps that did not run or could not, with the reason."""
+    notes: tuple[str, ...] = ()
+
+
+def counts_of(cases: tuple[Case, ...]) -> Counts:
+    """Count cases by outcome; an expected failure counts as skipped, as pytest's JUnit file has it."""
+    tally: dict[CaseOutcome, int] = dict.fromkeys(CaseOutcome, 0)
+    for case in cases:
+        tally[case.outcome] += 1
+    return Counts(
+        passed=tally[CaseOutcome.PASSED],
+        failed=tally[CaseOutcome.FAILED],
+        errors=tally[CaseOutcome.ERROR],
+        skipped=tally[CaseOutcome.SKIPPED] + tally[CaseOutcome.XFAILED],
+    )
+
+
+def builtins_of(value: object) -> Any:  # noqa: ANN401 - the plain form of any value, for JSON output
+    """Give the plain form of a value: dicts, lists, strings and numbers."""
+    return msgspec.to_builtins(value)
