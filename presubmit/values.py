@@ -20,7 +20,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def encode(value: object) -> bytes:
-    """Write a value as JSON; names that are not UTF-8 become `\\udcXX` escapes."""
+    r"""Write a value as JSON; names that are not UTF-8 become `\udcXX` escapes."""
     return json.dumps(msgspec.to_builtins(value), indent=1).encode("ascii")
 
 
