@@ -41,7 +41,7 @@ class FileStatus(StrEnum):
     RENAMED = "renamed"
 
 
-class ChangedFile(Value):
+class ChangedFile(Value, frozen=True):
     """One file of the change; `old_path` is set for a rename (and equals `path` otherwise nowhere)."""
 
     path: str
@@ -62,7 +62,7 @@ class TargetKind(StrEnum):
     COMMIT = "commit"
 
 
-class Target(Value):
+class Target(Value, frozen=True):
     """The tree under test: `tree` is a git tree id, `snapshot` a commit of it in presubmit's own object folder."""
 
     kind: TargetKind
@@ -74,7 +74,7 @@ class Target(Value):
     untracked: tuple[str, ...] = ()
 
 
-class Base(Value):
+class Base(Value, frozen=True):
     """What the change is compared with, and how it was found."""
 
     ref: str
@@ -86,7 +86,7 @@ class Base(Value):
     warning: str = ""
 
 
-class Change(Value):
+class Change(Value, frozen=True):
     """A change: everything between the base and the tree under test."""
 
     top: str
@@ -101,7 +101,7 @@ class Change(Value):
     """Paths of the submodules in the tree under test."""
 
 
-class Definition(Value):
+class Definition(Value, frozen=True):
     """A class or function in one file: where it stands and whether users of the project may rely on it."""
 
     path: str
@@ -127,7 +127,7 @@ class Mode(StrEnum):
     NONE = "none"
 
 
-class Reason(Value):
+class Reason(Value, frozen=True):
     """Why a test was chosen: the rule, and the chain from the changed file to the test."""
 
     rule: str
@@ -135,7 +135,7 @@ class Reason(Value):
     chain: tuple[str, ...] = ()
 
 
-class ChosenTest(Value):
+class ChosenTest(Value, frozen=True):
     """One chosen test file; `rank` 0 is the nearest to the change."""
 
     path: str
@@ -143,7 +143,7 @@ class ChosenTest(Value):
     rank: int = 0
 
 
-class Selection(Value):
+class Selection(Value, frozen=True):
     """The chosen test files, and what could not be decided (which only ever widens the choice)."""
 
     mode: Mode
@@ -177,7 +177,7 @@ class Tier(StrEnum):
     FULL = "full"
 
 
-class Syntax(Value, tag="syntax"):
+class Syntax(Value, frozen=True, tag="syntax"):
     """Parse the changed Python files at the lowest Python that the project supports."""
 
     files: tuple[str, ...]
@@ -185,7 +185,7 @@ class Syntax(Value, tag="syntax"):
     """`3.8`; empty where the project names none."""
 
 
-class LintCommand(Value, tag="lint-command"):
+class LintCommand(Value, frozen=True, tag="lint-command"):
     """Run one lint command on the changed files."""
 
     command: tuple[str, ...]
@@ -197,31 +197,45 @@ class LintCommand(Value, tag="lint-command"):
     timeout: float = 1800.0
 
 
-class Build(Value, tag="build"):
+class Requirements(Value, frozen=True):
+    """Requirement lines that are installed together, and what named them."""
+
+    origin: str
+    lines: tuple[str, ...]
+
+
+class Build(Value, frozen=True, tag="build"):
     """Build and install the project in the lane's environment."""
 
     mode: str
-    """`editable`, `wheel` or `command`."""
-    command: tuple[str, ...] = ()
+    """`editable`, `wheel`, `command`, or `none` (there is nothing to install)."""
+    command: str = ""
+    """The shell command of mode `command`."""
     backend: str = ""
     backend_path: tuple[str, ...] = ()
     build_requires: tuple[str, ...] = ()
-    install: tuple[str, ...] = ()
-    """Requirement strings for running and testing: dependencies, extras, groups, pytest."""
-    requirement_files: tuple[str, ...] = ()
-    constraints: tuple[str, ...] = ()
+    requirements: tuple[Requirements, ...] = ()
+    """What running and testing needs: dependencies, extras, groups, files, pytest."""
+    local_requirements: tuple[str, ...] = ()
+    """Paths, URLs and repositories: installed only where no credentials are."""
+    constraints: Requirements | None = None
+    """Versions from a lock file; given up (and said) where they cannot be met."""
+    constraint_files: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    """Extras that are read from the built metadata, where pyproject.toml leaves them dynamic."""
     clean: bool = False
     """Start from a clean tree: a source was deleted or renamed, or a build file changed."""
     native: tuple[str, ...] = ()
-    """The project's native sources (C, C++, Cython): the build must then give extension modules."""
+    """Why extension modules are expected: native sources and the build files that name them."""
     project: str = ""
     """The distribution's name, where pyproject.toml says it."""
     key: str = ""
     """Two builds with this key in the same environment give the same result."""
+    python: str = "python3"
     timeout: float = 7200.0
 
 
-class Tests(Value, tag="tests"):
+class Tests(Value, frozen=True, tag="tests"):
     """Run one shard of the chosen tests."""
 
     command: tuple[str, ...]
@@ -245,7 +259,7 @@ class Tests(Value, tag="tests"):
     timeout: float = 3600.0
 
 
-class Docstrings(Value, tag="docstrings"):
+class Docstrings(Value, frozen=True, tag="docstrings"):
     """Check the docstrings of the changed public definitions."""
 
     definitions: tuple[Definition, ...]
@@ -257,7 +271,7 @@ class Docstrings(Value, tag="docstrings"):
     timeout: float = 600.0
 
 
-class Doctests(Value, tag="doctests"):
+class Doctests(Value, frozen=True, tag="doctests"):
     """Run the doctests of the changed modules."""
 
     command: tuple[str, ...]
@@ -268,7 +282,7 @@ class Doctests(Value, tag="doctests"):
 Work = Syntax | LintCommand | Build | Tests | Docstrings | Doctests
 
 
-class PlanStep(Value):
+class PlanStep(Value, frozen=True):
     """One step: what it does, where its command comes from and why it is there."""
 
     id: str
@@ -283,7 +297,7 @@ class PlanStep(Value):
     expected_seconds: float | None = None
 
 
-class Plan(Value):
+class Plan(Value, frozen=True):
     """What a run will do, in order; `left_out` says what it will not, and why."""
 
     tier: Tier
@@ -317,7 +331,7 @@ class CaseOutcome(StrEnum):
     XFAILED = "xfailed"
 
 
-class Case(Value):
+class Case(Value, frozen=True):
     """One test: `id` is its pytest node id where it is known, else `classname::name`."""
 
     id: str
@@ -336,7 +350,7 @@ class Case(Value):
     """The failure's long text, bounded."""
 
 
-class Counts(Value):
+class Counts(Value, frozen=True):
     """How many tests ended how."""
 
     passed: int = 0
@@ -345,7 +359,7 @@ class Counts(Value):
     skipped: int = 0
 
 
-class Finding(Value):
+class Finding(Value, frozen=True):
     """Something that a tool found: lint, docstring, build or syntax."""
 
     kind: str
@@ -359,7 +373,7 @@ class Finding(Value):
     code: str = ""
 
 
-class Rerun(Value):
+class Rerun(Value, frozen=True):
     """How a failing test did when it was run again on head."""
 
     id: str
@@ -369,7 +383,7 @@ class Rerun(Value):
     """The same, in the whole shard in the same order; empty where that was not run."""
 
 
-class StepResult(Value):
+class StepResult(Value, frozen=True):
     """What became of one step; `log` is relative to the run folder."""
 
     id: str
@@ -392,6 +406,8 @@ class StepResult(Value):
     junit: str = ""
     patch: str = ""
     """A patch that tools made to the tree, relative to the run folder."""
+    modules: tuple[str, ...] = ()
+    """Extension modules that a build produced."""
 
 
 # --- Verdict --------------------------------------------------------------------------------------------------------
@@ -406,7 +422,7 @@ class FailureClass(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Failure(Value):
+class Failure(Value, frozen=True):
     """One failure of any kind, classed."""
 
     kind: str
@@ -424,7 +440,7 @@ class Failure(Value):
     repro: str = ""
 
 
-class Reproduces(Value):
+class Reproduces(Value, frozen=True):
     """Whether a new or changed test fails without the change; None where that could not be told."""
 
     test: str
@@ -444,7 +460,7 @@ class State(StrEnum):
     NOTHING = "nothing"
 
 
-class Verdict(Value):
+class Verdict(Value, frozen=True):
     """What a run says of the change."""
 
     state: State

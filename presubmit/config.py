@@ -1,0 +1,393 @@
+"""Reads `[tool.presubmit]`, `presubmit.toml`, the user's config and the environment into one Config.
+
+Each option is declared once, here, with its type, default and help; the config table, the environment variables and
+the reference page (docs/reference/config.md) follow from that.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from presubmit.errors import ConfigError
+from presubmit.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+class ContainerConfig(Value, frozen=True):
+    """`[container]`: read from the base commit or the user's config, since it widens what a change may do."""
+
+    image: Annotated[str, Meta(description="Image to run in; it must be there already.")] = ""
+    dockerfile: Annotated[
+        str, Meta(description="Dockerfile that `presubmit image build` builds the image from.")
+    ] = ""
+    python: Annotated[
+        str, Meta(description="Interpreter inside the image that environments are made with.")
+    ] = "python3"
+    network: Annotated[
+        str, Meta(description="Network of the tests: `none` (loopback only) or `bridge`.")
+    ] = "none"
+    memory: Annotated[str, Meta(description="Memory limit, `8g`; swap is never more.")] = ""
+    cpus: Annotated[
+        float, Meta(description="Processors a box may use; also sets MAX_JOBS. 0: all.")
+    ] = 0.0
+    shm: Annotated[str, Meta(description="Size of /dev/shm.")] = "2g"
+    pids: Annotated[int, Meta(description="Most processes at a time.")] = 4096
+    gpus: Annotated[str, Meta(description="`all`, or device ids: `0,1`.")] = ""
+    user: Annotated[
+        str, Meta(description="`caller` (your uid), `image` (the image's user) or `uid:gid`.")
+    ] = "caller"
+    env: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Host variables passed into the box (`NAME`), or set there (`NAME=value`)."
+        ),
+    ] = ()
+    options: Annotated[
+        str,
+        Meta(
+            description="docker options, by allow list: shm-size, memory, cpus, ulimit, gpus, user, env."
+        ),
+    ] = ""
+    profile: Annotated[
+        str, Meta(description="`hardened`, or `ci-parity` (upstream CI's own docker flags).")
+    ] = "hardened"
+
+
+class BuildConfig(Value, frozen=True):
+    """`[build]`: how the project is built and installed."""
+
+    mode: Annotated[
+        str,
+        Meta(
+            description="`auto`, `editable`, `wheel` (tests see the installed wheel only), `command` or `none`."
+        ),
+    ] = "auto"
+    command: Annotated[
+        str, Meta(description="Shell command that builds and installs, for mode `command`.")
+    ] = ""
+    extras: Annotated[
+        tuple[str, ...], Meta(description="Extras to install; else test, tests, testing, dev.")
+    ] = ()
+    groups: Annotated[
+        tuple[str, ...],
+        Meta(description="Dependency groups to install; else test, tests, testing, dev."),
+    ] = ()
+    requirements: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Requirement files to install; else the usual names of test requirements."
+        ),
+    ] = ()
+    packages: Annotated[
+        tuple[str, ...], Meta(description="Further requirements to install: `numpy>=2`.")
+    ] = ()
+    constraints: Annotated[
+        tuple[str, ...], Meta(description="Constraint files that pip honours.")
+    ] = ()
+    triggers: Annotated[
+        tuple[str, ...],
+        Meta(description="Patterns of further files whose change forces a clean build."),
+    ] = ()
+    native: Annotated[
+        str,
+        Meta(
+            description="`auto`: native sources must give extension modules; `none`: they need not."
+        ),
+    ] = "auto"
+    timeout: Annotated[float, Meta(description="Seconds that a build may take.")] = 7200.0
+
+
+class TestsConfig(Value, frozen=True):
+    """`[tests]`: how the tests are run."""
+
+    command: Annotated[
+        tuple[str, ...], Meta(description="Test command; it must end in a pytest run.")
+    ] = ("pytest",)
+    shards: Annotated[int, Meta(description="Processes that share the chosen test files.")] = 1
+    retries: Annotated[int, Meta(description="Reruns of a failing test on head.")] = 1
+    max_retried: Annotated[
+        int, Meta(description="Failing tests that are run again at the most.")
+    ] = 50
+    timeout: Annotated[float, Meta(description="Seconds that one shard may take.")] = 3600.0
+    always: Annotated[
+        tuple[str, ...], Meta(description="Test files that run with every change.")
+    ] = ()
+    full_if: Annotated[
+        tuple[str, ...], Meta(description="Patterns of files whose change selects every test.")
+    ] = ()
+
+
+class LintConfig(Value, frozen=True):
+    """`[lint]`: what is linted, and by what."""
+
+    commands: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Commands; `{files}` stands for the changed files. Else pre-commit, lintrunner, ruff."
+        ),
+    ] = ()
+    packages: Annotated[
+        tuple[str, ...], Meta(description="Requirements that the commands need.")
+    ] = ()
+    timeout: Annotated[float, Meta(description="Seconds that one command may take.")] = 1800.0
+
+
+class DocsConfig(Value, frozen=True):
+    """`[docs]`: docstrings and doctests."""
+
+    convention: Annotated[str, Meta(description="`auto`, `numpy`, `google` or `rst`.")] = "auto"
+    binding: Annotated[
+        str,
+        Meta(
+            description="`auto`: a finding fails where the project checks docstrings itself; `yes`; `no`."
+        ),
+    ] = "auto"
+    doctests: Annotated[
+        str, Meta(description="`auto`: where the project's pytest runs doctests; `yes`; `no`.")
+    ] = "auto"
+
+
+class Config(Value, frozen=True):
+    """The whole configuration."""
+
+    base: Annotated[
+        str, Meta(description="What changes are compared with, for example `upstream/main`.")
+    ] = ""
+    container: ContainerConfig = ContainerConfig()
+    build: BuildConfig = BuildConfig()
+    tests: TestsConfig = TestsConfig()
+    lint: LintConfig = LintConfig()
+    docs: DocsConfig = DocsConfig()
+
+
+TABLES: Final[Mapping[str, type[Value]]] = {
+    "container": ContainerConfig,
+    "build": BuildConfig,
+    "tests": TestsConfig,
+    "lint": LintConfig,
+    "docs": DocsConfig,
+}
+
+_CHOICES: Final[Mapping[str, frozenset[str]]] = {
+    "container.network": frozenset({"none", "bridge"}),
+    "container.profile": frozenset({"hardened", "ci-parity"}),
+    "build.mode": frozenset({"auto", "editable", "wheel", "command", "none"}),
+    "build.native": frozenset({"auto", "none"}),
+    "docs.convention": frozenset({"auto", "numpy", "google", "rst"}),
+    "docs.binding": frozenset({"auto", "yes", "no"}),
+    "docs.doctests": frozenset({"auto", "yes", "no"}),
+}
+
+# What a change may not widen for itself: only the base commit, the user or --trust-head can (DESIGN, section 6).
+GUARDED: Final = tuple(f"container.{name}" for name in ContainerConfig.__struct_fields__)
+# On the host the project's own commands run with the user's rights, so they are guarded as well.
+GUARDED_ON_HOST: Final = ("build.command", "tests.command", "lint.commands")
+
+
+class Sourced(Value, frozen=True):
+    """A Config and, for each option that is not at its default, where its value came from."""
+
+    config: Config
+    origins: dict[str, str]
+
+
+class ProjectFiles(Value, frozen=True):
+    """The texts of a commit's two possible config files; None where the file is absent."""
+
+    pyproject: str | None
+    presubmit: str | None
+
+
+def option_names() -> tuple[str, ...]:
+    """Every option as `table.name`, top-level ones first."""
+    top = tuple(name for name in Config.__struct_fields__ if name not in TABLES)
+    tabled = (
+        f"{table}.{name}" for table, kind in TABLES.items() for name in kind.__struct_fields__
+    )
+    return (*top, *tabled)
+
+
+def environment_name(option: str) -> str:
+    """Name the environment variable of an option: `tests.max_retried` -> `PRESUBMIT_TESTS_MAX_RETRIED`."""
+    return "PRESUBMIT_" + option.replace(".", "_").upper()
+
+
+def flatten(tables: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Turn nested tables into `table.option` keys; raises ConfigError for an unknown key."""
+    known = option_names()
+    flat: dict[str, Any] = {}
+    for key, value in tables.items():
+        if key in TABLES:
+            if not isinstance(value, dict):
+                raise ConfigError(f"{where}: `{key}` is a table", hint=f"write [{key}]")
+            flat |= {f"{key}.{name.replace('-', '_')}": inner for name, inner in value.items()}
+        else:
+            flat[key.replace("-", "_")] = value
+    for name in flat:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"did you mean `{near[0]}`?" if near else "see docs/reference/config.md"
+            raise ConfigError(f"{where}: unknown option `{name}`", hint=hint)
+    return flat
+
+
+def read_project(files: ProjectFiles, where: str) -> tuple[dict[str, Any], str]:
+    """Read the project's options from its two possible files; both at once is an error."""
+    pyproject = _parse(files.pyproject, f"{where}pyproject.toml")
+    tool = pyproject.get("tool", {}).get("presubmit")
+    if tool is not None and files.presubmit is not None:
+        raise ConfigError(
+            "both presubmit.toml and [tool.presubmit] in pyproject.toml configure presubmit",
+            hint="keep one of them",
+        )
+    if files.presubmit is not None:
+        name = f"{where}presubmit.toml"
+        return flatten(_parse(files.presubmit, name), name), name
+    name = f"{where}pyproject.toml"
+    return flatten(tool or {}, name), name
+
+
+def read_user(text: str | None, where: str, repository: str) -> dict[str, Any]:
+    """Read the user's options: the whole file's, and above them those of `[repo."<folder>"]`."""
+    tables = _parse(text, where)
+    repositories = tables.pop("repo", {})
+    options = flatten(tables, where)
+    for name, inner in repositories.items():
+        own = flatten(inner, f'{where} [repo."{name}"]')
+        if repository == name or repository.endswith("/" + name.strip("/")):
+            options |= own
+    return options
+
+
+def read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Read `PRESUBMIT_<TABLE>_<OPTION>` variables; a list is split at commas."""
+    return {
+        name: environ[environment_name(name)]
+        for name in option_names()
+        if environ.get(environment_name(name), "") != ""
+    }
+
+
+def make_config(
+    *,
+    command_line: Mapping[str, Any],
+    environ: Mapping[str, str],
+    user: Mapping[str, Any],
+    user_name: str,
+    head: ProjectFiles,
+    base: ProjectFiles,
+    trust_head: bool,
+    on_host: bool,
+) -> Sourced:
+    """Merge all sources, first wins: command line, environment, user, project; convention is the default.
+
+    Raises ConfigError where a value is of the wrong type, where a key is unknown, or where head's project
+    files change what only the base or the user may say (`trust_head` allows it).
+    """
+    project, name = read_project(head, "")
+    own, _ = read_project(base, "the base's ")
+    above = {**user, **read_environment(environ), **command_line}
+    guarded = (*GUARDED, *GUARDED_ON_HOST) if on_host else GUARDED
+    if not trust_head:
+        widened = [k for k in guarded if project.get(k) != own.get(k) and k not in above]
+        if widened:
+            raise ConfigError(_differences(name, widened, own, project), hint=_TRUST_HINT)
+    layers: tuple[tuple[str, Mapping[str, Any]], ...] = (
+        (name, project),
+        (user_name, user),
+        ("environment", read_environment(environ)),
+        ("command line", command_line),
+    )
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, options in layers:
+        for option, value in options.items():
+            merged[option] = value
+            origins[option] = environment_name(option) if origin == "environment" else origin
+    return Sourced(config=_convert(merged, origins), origins=origins)
+
+
+_TRUST_HINT: Final = (
+    "read the difference; then run again with --trust-head, or set it in your own config "
+    "(`presubmit config --user-file` names the file)"
+)
+
+
+def _differences(
+    name: str, options: Sequence[str], base: Mapping[str, Any], head: Mapping[str, Any]
+) -> str:
+    lines = [
+        f"  {option}: {base.get(option, '(not set)')!r} on the base -> {head.get(option, '(not set)')!r}"
+        for option in options
+    ]
+    return f"{name} of this change alters what may run on this machine:\n" + "\n".join(lines)
+
+
+def _parse(text: str | None, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text or "")
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where} is not TOML: {error}", hint="mend the file") from error
+
+
+def _convert(flat: Mapping[str, Any], origins: Mapping[str, str]) -> Config:
+    nested: dict[str, Any] = {}
+    for option, value in flat.items():
+        table, _, name = option.rpartition(".")
+        kind = TABLES[table] if table else Config
+        converted = _convert_one(option, value, kind, name, origins[option])
+        if option in _CHOICES and converted not in _CHOICES[option]:
+            choices = ", ".join(sorted(_CHOICES[option]))
+            raise ConfigError(
+                f"{origins[option]}: `{option}` is {converted!r}",
+                hint=f"it may be one of {choices}",
+            )
+        (nested.setdefault(table, {}) if table else nested)[name] = converted
+    return msgspec.convert(nested, Config)
+
+
+def _convert_one(option: str, value: Any, kind: type[Value], name: str, origin: str) -> Any:  # noqa: ANN401 - TOML
+    wanted = next(f.type for f in msgspec.structs.fields(kind) if f.name == name)
+    if isinstance(value, str) and "tuple" in str(wanted):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    try:
+        # Environment variables are text, so numbers may come as strings; TOML's own types stay strict enough.
+        return msgspec.convert(value, wanted, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(
+            f"{origin}: `{option}`: {str(error)[0].lower()}{str(error)[1:]}",
+            hint="see docs/reference/config.md",
+        ) from error
+
+
+def size_in_bytes(text: str, option: str) -> int | None:
+    """Read `8g`, `512m` or plain bytes; None for an empty text. Raises ConfigError."""
+    units: Mapping[str, int] = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+    if not text:
+        return None
+    lowered = text.strip().lower().removesuffix("b") or "b"
+    number = lowered.rstrip("kmg")
+    try:
+        return int(float(number) * units[lowered[len(number) :]])
+    except (ValueError, KeyError) as error:
+        raise ConfigError(
+            f"`{option}` is {text!r}, not a size", hint="write 512m or 8g"
+        ) from error
+
+
+def project_files(read: Callable[[str], bytes | None]) -> ProjectFiles:
+    """Read a commit's two possible config files through `read` (path -> content)."""
+    return ProjectFiles(
+        pyproject=_text(read("pyproject.toml")), presubmit=_text(read("presubmit.toml"))
+    )
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")

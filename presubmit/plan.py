@@ -1,0 +1,485 @@
+"""make_plan(): from a change, a selection and what the project says of itself to the steps of a run. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from presubmit import convention
+from presubmit.errors import UsageError
+from presubmit.values import (
+    Build,
+    Definition,
+    Docstrings,
+    Doctests,
+    FileStatus,
+    LintCommand,
+    Mode,
+    Plan,
+    PlanStep,
+    Role,
+    Selection,
+    Syntax,
+    Tests,
+    Tier,
+    Value,
+    encode,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from presubmit.config import Sourced
+    from presubmit.values import Change
+
+# Pinned, so that two runs of one presubmit give one answer; the project's own pins live in its own config.
+PRE_COMMIT: Final = "pre-commit>=4,<5"
+RUFF: Final = "ruff>=0.12"
+NUMPYDOC: Final = "numpydoc>=1.8,<2"
+LINTRUNNER: Final = "lintrunner>=0.12"
+
+
+class Ask(Value, frozen=True):
+    """What the command line asks of a plan."""
+
+    tier: Tier = Tier.STANDARD
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    """Given after `--`: they go to the test command, and nothing is narrowed."""
+    ids: tuple[str, ...] = ()
+    """Node ids to run instead of the selection (--last-failed)."""
+    retries: int | None = None
+    exit_first: bool = False
+    budget: float | None = None
+    """Seconds for the whole run."""
+
+
+class Facts(Value, frozen=True):
+    """What the head tree (or the base's) says of itself, beyond the selection."""
+
+    project: convention.Project
+    requirements: convention.TestRequirements
+    backend: convention.Backend | None
+    native: tuple[str, ...]
+    floor: str
+    lint_tool: str
+    """`pre-commit`, `lintrunner`, `ruff`, or empty."""
+    docs: convention.DocsConvention
+    definitions: tuple[Definition, ...]
+    """Public definitions that the change adds or alters, test files apart."""
+    doctests: bool
+    blobs: dict[str, str]
+    """Blob id of every file of the tree."""
+    notes: tuple[str, ...] = ()
+
+
+def make_plan(
+    change: Change,
+    selection: Selection,
+    facts: Facts,
+    config: Sourced,
+    ask: Ask,
+    *,
+    seconds: Mapping[str, float],
+    clean_build: bool = False,
+    step_seconds: Callable[[str], float | None] = lambda _: None,
+) -> Plan:
+    """Say which steps a run takes, in order, and what it leaves out and why.
+
+    `seconds` holds the last known seconds of test files. Raises UsageError where --only or --skip names no step.
+    """
+    left_out: list[str] = []
+    lint = _lint_steps(change, facts, config, left_out)
+    tests, cut = _test_steps(
+        change, selection, facts, config, ask, seconds=seconds, left_out=left_out
+    )
+    docs = _docs_steps(change, facts, config, ask, left_out)
+    needs_build = any(step.needs for step in (*tests, *docs))
+    build = _build_steps(change, facts, config, needs_build=needs_build, clean=clean_build)
+    if not build:
+        left_out.append("build: nothing in this change needs one")
+    steps = _chosen((*lint, *build, *tests, *docs), ask)
+    incomplete = [f"--only {name}" for name in ask.only] + [f"--skip {name}" for name in ask.skip]
+    if ask.tier is Tier.FULL:
+        incomplete.append("benchmarks: this version of presubmit does not run them")
+    return Plan(
+        tier=ask.tier,
+        steps=tuple(_with_seconds(step, step_seconds) for step in steps),
+        left_out=tuple(left_out),
+        incomplete=tuple(incomplete),
+        budget_cut=cut,
+    )
+
+
+def _with_seconds(step: PlanStep, known: Callable[[str], float | None]) -> PlanStep:
+    if step.expected_seconds is not None:
+        return step
+    return msgspec.structs.replace(step, expected_seconds=known(duration_key(step)))
+
+
+def duration_key(step: PlanStep) -> str:
+    """Name what a step's duration is remembered by."""
+    return f"{step.id} {step.title}"
+
+
+def _chosen(steps: Sequence[PlanStep], ask: Ask) -> list[PlanStep]:
+    """Apply --only and --skip (roles or step ids); what a chosen step needs comes along."""
+    known = {step.id for step in steps} | {str(role) for role in Role}
+    for name in (*ask.only, *ask.skip):
+        if name not in known:
+            raise UsageError(
+                f"there is no step `{name}`", hint=f"known: {', '.join(sorted(known))}"
+            )
+    wanted = {s.id for s in steps if not ask.only or s.id in ask.only or s.role in ask.only}
+    wanted -= {s.id for s in steps if s.id in ask.skip or s.role in ask.skip}
+    needed = {need for s in steps if s.id in wanted for need in s.needs}
+    skipped = {s.id for s in steps if s.id in ask.skip or s.role in ask.skip}
+    if needed & skipped:
+        raise UsageError(
+            f"--skip {', '.join(sorted(needed & skipped))}: other steps need it",
+            hint="skip those too, or name what you want with --only",
+        )
+    return [step for step in steps if step.id in wanted | needed]
+
+
+# --- lint -----------------------------------------------------------------------------------------------------------
+
+
+def _lint_steps(
+    change: Change, facts: Facts, config: Sourced, left_out: list[str]
+) -> list[PlanStep]:
+    present = tuple(f.path for f in change.files if f.status is not FileStatus.DELETED)
+    present = tuple(path for path in present if path not in change.submodules)
+    python = tuple(path for path in present if path.endswith((".py", ".pyi")))
+    steps: list[PlanStep] = []
+    if python:
+        floor = f" at Python {facts.floor}" if facts.floor else ""
+        steps.append(
+            PlanStep(
+                id="lint.1",
+                role=Role.LINT,
+                title="syntax",
+                work=Syntax(files=python, floor=facts.floor),
+                origin="convention: requires-python" if floor else "convention",
+                why=f"{len(python)} Python files parse{floor}",
+            )
+        )
+    commands = _lint_commands(facts, config, present)
+    if not commands:
+        left_out.append("lint: the project configures no lint tool that presubmit knows")
+    for number, (work, origin) in enumerate(commands, start=len(steps) + 1):
+        if not work.files:
+            left_out.append(f"{work.tool}: no changed file for it")
+            continue
+        steps.append(
+            PlanStep(
+                id=f"lint.{number}",
+                role=Role.LINT,
+                title=work.tool if work.tool != "command" else work.command[0],
+                work=work,
+                origin=origin,
+                why=f"{len(work.files)} changed files",
+            )
+        )
+    return steps
+
+
+def _lint_commands(
+    facts: Facts, config: Sourced, files: tuple[str, ...]
+) -> list[tuple[LintCommand, str]]:
+    lint = config.config.lint
+    if lint.commands:
+        origin = config.origins.get("lint.commands", "config")
+        return [
+            (
+                LintCommand(
+                    command=("sh", "-c", command),
+                    tool="command",
+                    files=files,
+                    requirements=lint.packages,
+                    timeout=lint.timeout,
+                ),
+                f"config {origin}",
+            )
+            for command in lint.commands
+        ]
+    if facts.lint_tool == "pre-commit":
+        command, needs, named = ("pre-commit",), (PRE_COMMIT,), ".pre-commit-config.yaml"
+    elif facts.lint_tool == "lintrunner":
+        command, needs, named = ("lintrunner",), (LINTRUNNER,), ".lintrunner.toml"
+    elif facts.lint_tool == "ruff":
+        files = tuple(f for f in files if f.endswith((".py", ".pyi")))
+        command, needs, named = ("ruff", "check"), (RUFF,), "the project's ruff settings"
+    else:
+        return []
+    work = LintCommand(
+        command=command,
+        tool=facts.lint_tool,
+        files=files,
+        requirements=(*needs, *lint.packages),
+        timeout=lint.timeout,
+    )
+    return [(work, f"convention: {named}")]
+
+
+# --- build ----------------------------------------------------------------------------------------------------------
+
+
+def build_work(facts: Facts, config: Sourced, *, tree: str, clean: bool) -> Build:
+    """Say how this tree is built; the same for head and for the base, each from its own files."""
+    build = config.config.build
+    mode = build.mode
+    if mode == "auto":
+        mode = "editable" if facts.backend is not None else "none"
+    backend = facts.backend
+    native = facts.native if build.native == "auto" else ()
+    work = Build(
+        mode=mode,
+        command=build.command,
+        backend=backend.name if backend else "",
+        backend_path=backend.path if backend else (),
+        build_requires=backend.requires if backend and mode in {"editable", "wheel"} else (),
+        requirements=facts.requirements.together,
+        local_requirements=facts.requirements.local,
+        constraints=facts.requirements.constraints,
+        constraint_files=(*build.constraints, *facts.requirements.constraint_files),
+        extras=facts.requirements.dynamic_extras,
+        clean=clean,
+        native=native,
+        project=str(facts.project.table("project").get("name", "")),
+        python=config.config.container.python,
+        timeout=build.timeout,
+    )
+    return _with_key(work, _build_inputs(facts, work, config, tree))
+
+
+def _with_key(work: Build, inputs: str) -> Build:
+    same = msgspec.structs.replace(work, clean=False)
+    digest = hashlib.sha256(encode(same) + inputs.encode("utf-8", "surrogateescape"))
+    return msgspec.structs.replace(work, key=digest.hexdigest()[:24])
+
+
+def _build_inputs(facts: Facts, work: Build, config: Sourced, tree: str) -> str:
+    """Name all that the build's result depends on.
+
+    An editable install of pure Python is links to the sources, so only the build files and the set of importable
+    top-level names count; anything else depends on the whole tree.
+    """
+    if work.native or work.mode not in {"editable", "none"}:
+        return tree
+    triggers = config.config.build.triggers
+    files = [
+        f"{path} {blob}"
+        for path, blob in sorted(facts.blobs.items())
+        if convention.is_build_file(path, triggers)
+    ]
+    tops = sorted({_top(path) for path in facts.blobs if path.endswith(".py")})
+    return "\n".join((*files, *tops))
+
+
+def _top(path: str) -> str:
+    parts = path.removeprefix("src/").split("/")
+    return parts[0]
+
+
+def _build_steps(
+    change: Change, facts: Facts, config: Sourced, *, needs_build: bool, clean: bool
+) -> list[PlanStep]:
+    triggers = config.config.build.triggers
+    built = [
+        p
+        for f in change.files
+        for p in f.paths
+        if convention.is_build_file(p, triggers) or convention.is_native(p)
+    ]
+    touched = bool(built) and (
+        bool(facts.native) or any(not convention.is_native(p) for p in built)
+    )
+    if not needs_build and not touched:
+        return []
+    work = build_work(facts, config, tree=change.target.tree, clean=clean)
+    kind = "extension modules" if work.native else "pure Python"
+    origin = facts.backend.origin if facts.backend else "convention: nothing to install"
+    if work.mode == "command":
+        origin = f"config {config.origins.get('build.command', 'build.command')}"
+    return [
+        PlanStep(
+            id="build.1",
+            role=Role.BUILD,
+            title=f"build ({kind})" if work.mode != "none" else "environment",
+            work=work,
+            origin=origin,
+            why=f"{built[0]} is built from" if built else "the tests need it",
+        )
+    ]
+
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+
+
+def _test_steps(
+    change: Change,
+    selection: Selection,
+    facts: Facts,
+    config: Sourced,
+    ask: Ask,
+    *,
+    seconds: Mapping[str, float],
+    left_out: list[str],
+) -> tuple[list[PlanStep], tuple[str, ...]]:
+    tests = config.config.tests
+    asked = bool(ask.arguments or ask.ids)
+    if selection.mode is Mode.NONE and not asked:
+        left_out.append(f"tests: {selection.why or 'no test is affected'}")
+        return [], ()
+    if ask.tier is Tier.QUICK and facts.native and not asked:
+        left_out.append("tests: they need a build, which tier quick leaves out")
+        return [], ()
+    shards: list[tuple[str, ...]] = [()]
+    cut: tuple[str, ...] = ()
+    if asked:
+        mode = Mode.ALL
+        why = "as asked on the command line"
+    else:
+        files, cut = _within_budget(selection, seconds, ask.budget)
+        mode = Mode.SCOPED if cut else selection.mode
+        count = max(1, min(tests.shards, len(files)))
+        if mode is not Mode.ALL or count > 1:
+            shards = balance(files, seconds, count)
+        why = selection.why
+    native = any(convention.is_native(p) for f in change.files for p in f.paths)
+    steps = []
+    for number, files_of in enumerate(shards, start=1):
+        chosen = files_of or tuple(t.path for t in selection.tests)
+        work = Tests(
+            command=tests.command,
+            mode=Mode.SCOPED if files_of else mode,
+            files=files_of,
+            ids=ask.ids,
+            shard=number,
+            shards=len(shards),
+            arguments=ask.arguments,
+            retries=tests.retries if ask.retries is None else ask.retries,
+            max_retried=tests.max_retried,
+            exit_first=ask.exit_first,
+            extensions_changed=native and bool(facts.native),
+            off_path=config.config.build.mode == "wheel",
+            timeout=tests.timeout,
+        )
+        steps.append(
+            PlanStep(
+                id=f"tests.{number}",
+                role=Role.TESTS,
+                title="tests" if len(shards) == 1 else f"tests {number}/{len(shards)}",
+                work=work,
+                origin=_origin(config, "tests.command", "convention: pytest"),
+                why=why,
+                needs=("build.1",),
+                expected_seconds=_expected(chosen, seconds) if not asked else None,
+            )
+        )
+    return steps, cut
+
+
+def _origin(config: Sourced, option: str, otherwise: str) -> str:
+    return f"config {config.origins[option]}" if option in config.origins else otherwise
+
+
+def _expected(files: Sequence[str], seconds: Mapping[str, float]) -> float | None:
+    known = [seconds[f] for f in files if f in seconds]
+    return round(sum(known), 1) if known else None
+
+
+def _within_budget(
+    selection: Selection, seconds: Mapping[str, float], budget: float | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Cut the ranked files where their known seconds outgrow the budget; (kept, cut)."""
+    ranked = sorted(selection.tests, key=lambda test: test.rank)
+    if budget is None or not seconds:
+        return tuple(test.path for test in selection.tests), ()
+    usual = sum(seconds.values()) / len(seconds)
+    kept: list[str] = []
+    cut: list[str] = []
+    spent = 0.0
+    for test in ranked:
+        spent += seconds.get(test.path, usual)
+        (kept if not cut and (spent <= budget or not kept) else cut).append(test.path)
+    return tuple(kept), tuple(cut)
+
+
+def balance(
+    files: Sequence[str], seconds: Mapping[str, float], count: int
+) -> list[tuple[str, ...]]:
+    """Share files over `count` shards by their known seconds, longest first; each shard keeps the files' order."""
+    usual = sum(seconds.values()) / len(seconds) if seconds else 1.0
+    loads = [0.0] * count
+    shards: list[set[str]] = [set() for _ in range(count)]
+    for path in sorted(files, key=lambda f: (-seconds.get(f, usual), f)):
+        lightest = loads.index(min(loads))
+        loads[lightest] += seconds.get(path, usual)
+        shards[lightest].add(path)
+    return [tuple(f for f in files if f in shard) for shard in shards]
+
+
+# --- docs -----------------------------------------------------------------------------------------------------------
+
+
+def _docs_steps(
+    change: Change, facts: Facts, config: Sourced, ask: Ask, left_out: list[str]
+) -> list[PlanStep]:
+    steps: list[PlanStep] = []
+    docs = config.config.docs
+    if facts.definitions:
+        name = facts.docs.name if docs.convention == "auto" else docs.convention
+        binding = facts.docs.enforced if docs.binding == "auto" else docs.binding == "yes"
+        needs = (RUFF, NUMPYDOC) if name == "numpy" else (RUFF,)
+        steps.append(
+            PlanStep(
+                id="docs.1",
+                role=Role.DOCS,
+                title="docstrings",
+                work=Docstrings(
+                    definitions=facts.definitions,
+                    convention=name,
+                    binding=binding,
+                    requirements=needs,
+                ),
+                origin=f"convention: {facts.docs.origin}",
+                why=f"{len(facts.definitions)} changed public definitions"
+                + ("" if binding else " (advice: the project does not check docstrings)"),
+            )
+        )
+    else:
+        left_out.append("docstrings: no public definition changed")
+    modules = _doctest_modules(change, facts, config)
+    if modules and not (ask.tier is Tier.QUICK and facts.native):
+        steps.append(
+            PlanStep(
+                id=f"docs.{len(steps) + 1}",
+                role=Role.DOCS,
+                title="doctests",
+                work=Doctests(command=config.config.tests.command, files=modules),
+                origin="convention: the project's pytest runs doctests",
+                why=f"{len(modules)} changed modules",
+                needs=("build.1",),
+            )
+        )
+    return steps
+
+
+def _doctest_modules(change: Change, facts: Facts, config: Sourced) -> tuple[str, ...]:
+    wanted = config.config.docs.doctests
+    if wanted == "no" or (wanted == "auto" and not facts.doctests):
+        return ()
+    return tuple(
+        f.path
+        for f in change.files
+        if f.status is not FileStatus.DELETED
+        and f.path.endswith(".py")
+        and posixpath.basename(f.path) not in {"setup.py", "conftest.py", "noxfile.py"}
+        and any(d.path == f.path for d in facts.definitions)
+    )
