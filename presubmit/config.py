@@ -367,21 +367,6 @@ def _convert_one(option: str, value: Any, kind: type[Value], name: str, origin: 
         ) from error
 
 
-def size_in_bytes(text: str, option: str) -> int | None:
-    """Read `8g`, `512m` or plain bytes; None for an empty text. Raises ConfigError."""
-    units: Mapping[str, int] = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-    if not text:
-        return None
-    lowered = text.strip().lower().removesuffix("b") or "b"
-    number = lowered.rstrip("kmg")
-    try:
-        return int(float(number) * units[lowered[len(number) :]])
-    except (ValueError, KeyError) as error:
-        raise ConfigError(
-            f"`{option}` is {text!r}, not a size", hint="write 512m or 8g"
-        ) from error
-
-
 def project_files(read: Callable[[str], bytes | None]) -> ProjectFiles:
     """Read a commit's two possible config files through `read` (path -> content)."""
     return ProjectFiles(

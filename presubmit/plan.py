@@ -104,13 +104,13 @@ def make_plan(
         left_out.append("build: nothing in this change needs one")
     steps = _chosen((*lint, *build, *tests, *docs), ask)
     incomplete = [f"--only {name}" for name in ask.only] + [f"--skip {name}" for name in ask.skip]
-    if ask.tier is Tier.FULL:
-        incomplete.append("benchmarks: this version of presubmit does not run them")
+    unavailable = ("benchmarks: this version of presubmit does not run them",)
     return Plan(
         tier=ask.tier,
         steps=tuple(_with_seconds(step, step_seconds) for step in steps),
         left_out=tuple(left_out),
         incomplete=tuple(incomplete),
+        unavailable=unavailable if ask.tier is Tier.FULL else (),
         budget_cut=cut,
     )
 
@@ -207,6 +207,7 @@ def _lint_commands(
             )
             for command in lint.commands
         ]
+    command: tuple[str, ...]
     if facts.lint_tool == "pre-commit":
         command, needs, named = ("pre-commit",), (PRE_COMMIT,), ".pre-commit-config.yaml"
     elif facts.lint_tool == "lintrunner":
@@ -368,6 +369,9 @@ def _test_steps(
             exit_first=ask.exit_first,
             extensions_changed=native and bool(facts.native),
             off_path=config.config.build.mode == "wheel",
+            on_path=config.config.build.mode == "none"
+            or (config.config.build.mode == "auto" and facts.backend is None),
+            project=str(facts.project.table("project").get("name", "")),
             timeout=tests.timeout,
         )
         steps.append(

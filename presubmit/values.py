@@ -255,7 +255,9 @@ class Tests(Value, frozen=True, tag="tests"):
     """The change touches native code, so the tests must load the built extension modules."""
     off_path: bool = False
     """Tests see the installed package only: the sources are off the import path (mode `wheel`)."""
-    tests_root: tuple[str, ...] = ()
+    on_path: bool = False
+    """Nothing is installed: the tree's root is put on the import path."""
+    project: str = ""
     timeout: float = 3600.0
 
 
@@ -305,6 +307,8 @@ class Plan(Value, frozen=True):
     left_out: tuple[str, ...] = ()
     incomplete: tuple[str, ...] = ()
     """Parts of the tier that were cut (--only, --skip, a budget): no evidence for the tier."""
+    unavailable: tuple[str, ...] = ()
+    """Parts of the tier that this presubmit cannot run: never green."""
     budget_cut: tuple[str, ...] = ()
     """Affected test files that the budget left no room for."""
 
@@ -410,6 +414,29 @@ class StepResult(Value, frozen=True):
     """Extension modules that a build produced."""
 
 
+class Reproduces(Value, frozen=True):
+    """Whether a new or changed test fails without the change; None where that could not be told."""
+
+    test: str
+    fails_without_change: bool | None
+    reason: str = ""
+
+
+class BaseResults(Value, frozen=True):
+    """What the base gave, where it was asked; `reason` says why it was not."""
+
+    reason: str = ""
+    tests: tuple[Case, ...] = ()
+    absent: tuple[str, ...] = ()
+    """Failing tests of head that the base does not have."""
+    tests_error: str = ""
+    """Why the base's tests gave no result, where they were run."""
+    build: StepResult | None = None
+    lint: dict[str, StepResult] = {}
+    """The lint and docs steps with findings, run on the base's version of the files, by step id."""
+    reproduces: tuple[Reproduces, ...] = ()
+
+
 # --- Verdict --------------------------------------------------------------------------------------------------------
 
 
@@ -438,14 +465,6 @@ class Failure(Value, frozen=True):
     file: str = ""
     line: int | None = None
     repro: str = ""
-
-
-class Reproduces(Value, frozen=True):
-    """Whether a new or changed test fails without the change; None where that could not be told."""
-
-    test: str
-    fails_without_change: bool | None
-    reason: str = ""
 
 
 class State(StrEnum):

@@ -24,7 +24,7 @@ class ExecOutcome(StrEnum):
     DISK_FULL = "disk_full"
 
 
-class ExecResult(Value):
+class ExecResult(Value, frozen=True):
     """What came of one command; `seconds` is wall time, `leaked` names processes that outlived it."""
 
     argv: tuple[str, ...]
@@ -44,7 +44,7 @@ class ExecResult(Value):
         return self.outcome is ExecOutcome.EXITED and self.exit_code == 0
 
 
-class BoxMount(Value):
+class BoxMount(Value, frozen=True):
     """A folder or file of the host, at `target` inside the box."""
 
     source: str
@@ -52,7 +52,7 @@ class BoxMount(Value):
     read_only: bool = False
 
 
-class Limits(Value):
+class Limits(Value, frozen=True):
     """What a box may use; memory and shm in bytes (swap is never more than memory)."""
 
     memory: int | None = None
@@ -63,7 +63,7 @@ class Limits(Value):
     """`nofile=1024:2048`, as docker's --ulimit."""
 
 
-class ImageRef(Value):
+class ImageRef(Value, frozen=True):
     """An image that is there: `id` is `sha256:…`; `digest` is `repo@sha256:…` or None for a local image."""
 
     id: str
@@ -74,7 +74,7 @@ class ImageRef(Value):
     platform: str = ""
 
 
-class BoxSpec(Value):
+class BoxSpec(Value, frozen=True):
     """Everything a box is started from."""
 
     image: ImageRef | None

@@ -1,0 +1,78 @@
+"""The command line: one file a command; main() is the only place that turns an exception into an exit code."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from presubmit import __version__
+from presubmit.errors import ExitCode, PresubmitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    sys.exit(int(run(arguments)))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one line an end
+    """Run the command line; give the exit code."""
+    import click  # noqa: PLC0415 - so that a missing dependency is told as a fault of the installation
+
+    from presubmit.cli.app import app  # noqa: PLC0415
+
+    try:
+        code = app.main(
+            args=list(arguments) if arguments is not None else None,
+            prog_name="presubmit",
+            standalone_mode=False,
+        )
+        return int(code) if isinstance(code, int) else int(ExitCode.OK)
+    except PresubmitError as error:
+        return _complain(str(error), error.hint, error.exit_code)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return int(ExitCode.USAGE)
+    except (KeyboardInterrupt, click.Abort):
+        return _complain("interrupted", "", ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output went away (`presubmit plan | head`): nothing is left to say.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return int(ExitCode.OK)
+    except Exception:  # noqa: BLE001 - the last place: write down what happened and ask for it
+        return _report_crash()
+
+
+def _complain(message: str, hint: str, code: ExitCode) -> int:
+    from presubmit.report.escape import for_terminal  # noqa: PLC0415
+
+    sys.stderr.write(f"presubmit: {for_terminal(message)}\n")
+    if hint:
+        sys.stderr.write(f"  -> {for_terminal(hint)}\n")
+    return int(code)
+
+
+def _report_crash() -> int:
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    path = Path(root) / "presubmit" / f"crash-{os.getpid()}.log"
+    text = (
+        f"presubmit {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+        f"{' '.join(sys.argv)}\n\n{traceback.format_exc()}"
+    )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, errors="backslashreplace")
+        where = f"please report it with {path}"
+    except OSError:
+        sys.stderr.write(text)
+        where = "please report it with the lines above"
+    last = traceback.format_exc().strip().splitlines()[-1]
+    return _complain(f"presubmit itself failed: {last}", where, ExitCode.ENVIRONMENT)

@@ -1,0 +1,164 @@
+"""Options that several commands share, and how they become one typed value."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from presubmit.errors import UsageError
+from presubmit.reading import RunOptions
+from presubmit.values import TargetKind, Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Seconds(click.ParamType[float]):
+    """A time: `90`, `90s`, `5m`, `1h`."""
+
+    name = "TIME"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Give seconds; a usage error for anything else."""
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is not a time; write 90s or 5m", param, ctx)
+        return float(found.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[found.group(2)]
+
+
+def _split(
+    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(part.strip() for text in value for part in text.split(",") if part.strip())
+
+
+def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what says which tree is tested against which base."""
+    for option in reversed(
+        (
+            click.option("--base", metavar="REF", help="Compare with the merge-base of this ref."),
+            click.option("--fetch", is_flag=True, help="Allow fetching the base from its remote."),
+            click.option("--staged", is_flag=True, help="Test what is staged, not the worktree."),
+            click.option("--commit", metavar="REV", help="Test a commit, not the worktree."),
+            click.option("--no-untracked", is_flag=True, help="Leave untracked files out."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what says how much is run."""
+    for option in reversed(
+        (
+            click.option(
+                "--only",
+                multiple=True,
+                callback=_split,
+                metavar="STEP,…",
+                help="Run these steps or roles (lint, build, tests, docs) and what they need.",
+            ),
+            click.option(
+                "--skip",
+                multiple=True,
+                callback=_split,
+                metavar="STEP,…",
+                help="Leave these steps or roles out.",
+            ),
+            click.option(
+                "--tier",
+                type=click.Choice([str(t) for t in Tier]),
+                default=str(Tier.STANDARD),
+                show_default=True,
+                help="quick: no build; standard: build and affected tests; full: benchmarks too.",
+            ),
+            click.option(
+                "--tests",
+                type=click.Choice(["affected", "nearest", "all"]),
+                default="affected",
+                show_default=True,
+                help="Which tests: all that the change can affect, the nearest of them, or every one.",
+            ),
+            click.option("--last-failed", is_flag=True, help="Only the tests that failed last."),
+            click.option(
+                "-x", "--exit-first", is_flag=True, help="Stop at the first failing test."
+            ),
+            click.option(
+                "--retries", type=click.IntRange(0, 10), help="Reruns of a failing test."
+            ),
+            click.option(
+                "--budget",
+                type=Seconds(),
+                help="Most time to spend; the nearest tests come first, the rest is named.",
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what says where it runs."""
+    for option in reversed(
+        (
+            click.option("--image", metavar="NAME", help="Image to run in."),
+            click.option(
+                "--no-container",
+                is_flag=True,
+                help="Run on this host: the project's code then has your rights.",
+            ),
+            click.option(
+                "--trust-head",
+                is_flag=True,
+                help="Take image and container settings from the change itself, not from its base.",
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def make_options(values: dict[str, Any]) -> RunOptions:
+    """Turn a command's parameters into RunOptions; raises UsageError where they contradict."""
+    staged, commit = values.get("staged", False), values.get("commit")
+    if staged and commit:
+        raise UsageError("--staged and --commit name two different trees", hint="give one of them")
+    kind = TargetKind.WORKTREE
+    if staged:
+        kind = TargetKind.STAGED
+    elif commit:
+        kind = TargetKind.COMMIT
+    resume, fresh = values.get("resume", False), values.get("fresh", False)
+    if resume and fresh:
+        raise UsageError("--resume and --fresh contradict each other", hint="give one of them")
+    return RunOptions(
+        start=Path.cwd(),
+        base=values.get("base"),
+        fetch=values.get("fetch", False),
+        kind=kind,
+        commit=commit,
+        untracked=not values.get("no_untracked", False),
+        only=tuple(values.get("only", ())),
+        skip=tuple(values.get("skip", ())),
+        tier=Tier(values.get("tier", Tier.STANDARD)),
+        tests=values.get("tests", "affected"),
+        last_failed=values.get("last_failed", False),
+        exit_first=values.get("exit_first", False),
+        retries=values.get("retries"),
+        check_base=values.get("check_base", "auto"),
+        container=not values.get("no_container", False),
+        image=values.get("image"),
+        trust_head=values.get("trust_head", False),
+        resume=resume,
+        fresh=fresh,
+        budget=values.get("budget"),
+        allow_partial=values.get("allow_partial", False),
+        arguments=tuple(values.get("arguments", ())),
+    )

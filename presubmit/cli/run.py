@@ -1,0 +1,64 @@
+"""`presubmit run`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from presubmit.cli.options import make_options, place_options, selection_options, target_options
+
+
+@click.command()
+@target_options
+@selection_options
+@place_options
+@click.option(
+    "--check-base",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Ask the base where head's failures, or new tests, call for it.",
+)
+@click.option("--resume", is_flag=True, help="Reuse steps that ran green on this very tree.")
+@click.option("--fresh", is_flag=True, help="Build from a clean tree, reuse nothing built before.")
+@click.option("--allow-partial", is_flag=True, help="Exit 0 though required steps did not run.")
+@click.option(
+    "--output",
+    type=click.Choice(["auto", "rich", "plain", "github", "json"]),
+    default="auto",
+    show_default=True,
+    help="How to print; json prints run.json at the end and nothing else.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- TEST ARGS…]")
+def run(output: str, **values: Any) -> int:  # noqa: ANN401 - click's parameters
+    """Check this change the way upstream CI would.
+
+    Lints the changed files, builds the project, runs the tests that the change can affect and checks
+    docstrings, in the project's devel container. Failures are run again, and again on the base, to
+    tell the change's own from those that were there before.
+
+    What follows `--` goes to the test command, and then nothing is narrowed:
+    `presubmit run --only tests -- tests/test_a.py -k name`
+
+    Exit codes: 0 nothing new failed, 1 a new failure, 2 usage, 3 could not test, 4 incomplete,
+    130 interrupted.
+    """
+    from presubmit.report.terminal import Terminal, choose_output  # noqa: PLC0415
+    from presubmit.run import cmd_run  # noqa: PLC0415 - git and the rest cost 0.2 s
+
+    options = make_options(values)
+    chosen = "quiet" if output == "json" else choose_output(output, os.environ, sys.stdout)
+    with Terminal(chosen) as terminal:
+        code = cmd_run(options, terminal, os.environ)
+    if output == "json":
+        from presubmit.change import read_repository  # noqa: PLC0415
+        from presubmit.report.folder import find_run, read_run  # noqa: PLC0415
+
+        top = read_repository(Path.cwd()).top
+        click.echo(json.dumps(read_run(find_run(top, None)), indent=1))
+    return int(code)

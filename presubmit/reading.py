@@ -1,0 +1,225 @@
+"""Reads a run's beginning: the options, the change, the configuration, the selection and the plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from presubmit.change import read_change, read_repository
+from presubmit.change.authors import read_circle
+from presubmit.config import make_config, project_files, read_project, read_user
+from presubmit.errors import PresubmitError, UsageError
+from presubmit.facts import TreeReader, read_changed_definitions, read_facts
+from presubmit.plan import Ask, make_plan
+from presubmit.replay.lanes import repository_id
+from presubmit.report.folder import find_run, read_run
+from presubmit.selector import SqliteCache, make_layout, read_tree, select
+from presubmit.values import Change, Plan, Selection, TargetKind, Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from presubmit.change.mirror import Mirror
+    from presubmit.change.repository import Repository
+    from presubmit.config import Sourced
+    from presubmit.history import History
+    from presubmit.plan import Facts
+    from presubmit.selector import Layout, Tree
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line of `run`, `plan` and `select` says."""
+
+    start: Path
+    base: str | None = None
+    fetch: bool = False
+    kind: TargetKind = TargetKind.WORKTREE
+    commit: str | None = None
+    untracked: bool = True
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    tier: Tier = Tier.STANDARD
+    tests: str = "affected"
+    last_failed: bool = False
+    exit_first: bool = False
+    retries: int | None = None
+    check_base: str = "auto"
+    container: bool = True
+    image: str | None = None
+    trust_head: bool = False
+    resume: bool = False
+    fresh: bool = False
+    budget: float | None = None
+    allow_partial: bool = False
+    config: dict[str, Any] = {}
+    """Options of the configuration that the command line sets."""
+    arguments: tuple[str, ...] = ()
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was read of the repository, before anything is run."""
+
+    repository: Repository
+    change: Change
+    config: Sourced
+    base_reader: TreeReader
+    head_reader: TreeReader
+    warnings: tuple[str, ...]
+    cache: Path
+    circle: str
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def user_config_path(environ: Mapping[str, str]) -> Path:
+    """Name the user's own config file."""
+    root = environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(root) / "presubmit" / "config.toml"
+
+
+def cache_root(environ: Mapping[str, str]) -> Path:
+    """Name the folder of all of presubmit's caches."""
+    root = environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "presubmit"
+
+
+def read_all(options: RunOptions, environ: Mapping[str, str]) -> Reading:
+    """Read the change and the configuration; nothing of the project is run."""
+    repository = read_repository(options.start)
+    path = user_config_path(environ)
+    text = path.read_text() if path.is_file() else None
+    user = read_user(text, str(path), str(repository.top))
+    warnings: list[str] = []
+    configured = user.get("base") or _base_in_checkout(repository.top)
+    change = read_change(
+        repository.top,
+        base=options.base,
+        environ=environ,
+        configured_base=configured,
+        fetch=options.fetch,
+        kind=options.kind,
+        commit=options.commit,
+        untracked=options.untracked,
+        warn=warnings.append,
+    )
+    head = TreeReader(repository, change.target.snapshot)
+    base = TreeReader(repository, change.base.commit)
+    command_line = dict(options.config)
+    if options.image:
+        command_line["container.image"] = options.image
+    config = make_config(
+        command_line=command_line,
+        environ=environ,
+        user=user,
+        user_name=str(path),
+        head=project_files(head.data),
+        base=project_files(base.data),
+        trust_head=options.trust_head,
+        on_host=not options.container,
+    )
+    circle = read_circle(repository, change.base.commit, change.target.commit)
+    return Reading(
+        repository=repository,
+        change=change,
+        config=config,
+        base_reader=base,
+        head_reader=head,
+        warnings=tuple(warnings),
+        cache=cache_root(environ) / repository_id(change.common_dir) / circle,
+        circle=circle,
+    )
+
+
+def _base_in_checkout(top: Path) -> str | None:
+    """Read `base` from the checkout's own config; a mistake in it is reported later, with the rest."""
+
+    def read(name: str) -> bytes | None:
+        path = top / name
+        return path.read_bytes() if path.is_file() else None
+
+    try:
+        options, _ = read_project(project_files(read), "")
+    except (PresubmitError, OSError):
+        return None
+    found = options.get("base")
+    return found if isinstance(found, str) and found else None
+
+
+def read_selection(reading: Reading, mirror: Mirror, tests: str) -> tuple[Selection, Layout]:
+    """Select the tests on the checked-out head tree."""
+    change, config = reading.change, reading.config.config
+    paths = tuple(p for p in reading.head_reader.blobs if p not in change.submodules)
+    gone = [f.old_path or f.path for f in change.files if f.status in {"deleted", "renamed"}]
+    reading.base_reader.want(gone)
+    sources = {p: data for p in gone if (data := reading.base_reader.data(p)) is not None}
+    with SqliteCache(Path(change.common_dir) / "presubmit" / "imports.db") as cache:
+        tree: Tree = read_tree(
+            mirror.tree, paths, cache=cache, blobs=reading.head_reader.blobs, base=sources
+        )
+    chosen = select(
+        change,
+        tree,
+        tests=tests,  # type: ignore[arg-type]
+        always=config.tests.always,
+        full_if=config.tests.full_if,
+    )
+    return chosen, make_layout(paths, tree.configs, links=tree.links)
+
+
+def read_ask(options: RunOptions, top: Path) -> Ask:
+    """Turn the command line into what a plan is asked; raises UsageError for --last-failed without a run."""
+    ids: tuple[str, ...] = ()
+    if options.last_failed:
+        run = read_run(find_run(top, None))
+        failing = [f for f in run.get("failures", []) if f.get("kind") == "test"]
+        ids = tuple(dict.fromkeys(str(f["subject"]) for f in failing if f["class"] != "on_base"))
+        if not ids:
+            raise UsageError("no test failed in the last run", hint="presubmit run")
+    return Ask(
+        tier=options.tier,
+        only=options.only or (("tests",) if options.last_failed else ()),
+        skip=options.skip,
+        arguments=options.arguments,
+        ids=ids,
+        retries=options.retries,
+        exit_first=options.exit_first,
+        budget=options.budget,
+    )
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan and what it was made from."""
+
+    plan: Plan
+    selection: Selection
+    layout: Layout
+    facts: Facts
+
+
+def plan_run(
+    reading: Reading, mirror: Mirror, options: RunOptions, history: History, *, clean: bool
+) -> Planned:
+    """Select and plan; an unchanged tree gives an empty plan, unless tests were asked for by name."""
+    selection, layout = read_selection(reading, mirror, options.tests)
+    definitions = read_changed_definitions(
+        reading.change, reading.base_reader, reading.head_reader, layout.settings
+    )
+    facts = read_facts(reading.head_reader, reading.config.config, layout, definitions=definitions)
+    ask = read_ask(options, Path(reading.change.top))
+    if reading.change.files or ask.arguments or ask.ids or options.tests == "all":
+        plan = make_plan(
+            reading.change,
+            selection,
+            facts,
+            reading.config,
+            ask,
+            seconds=history.test_seconds(),
+            clean_build=clean,
+            step_seconds=history.step_seconds,
+        )
+    else:
+        plan = Plan(tier=options.tier, steps=(), left_out=("everything: the change is empty",))
+    return Planned(plan=plan, selection=selection, layout=layout, facts=facts)

@@ -1,0 +1,49 @@
+"""What a Nox session is given: a lane to work in, the steps to do there, and where to write what came of them."""
+
+from __future__ import annotations
+
+from presubmit.values import PlanStep, Value
+
+
+class Lane(Value, frozen=True):
+    """A box with its folders, by their names inside the box and, with `host_`, outside it.
+
+    `box` is what `presubmit.container.attach` takes. The lane `head` and the lane `base` have the same names
+    inside, so that builds and benchmarks of the two are alike.
+    """
+
+    name: str
+    box: str
+    source: str
+    environment: str
+    output: str
+    plugin: str
+    tools: str
+    python: str
+    """The image's interpreter, `python3`."""
+    host_source: str
+    host_environment: str
+    host_output: str
+    host_tools: str
+    env: dict[str, str]
+    on_host: bool = False
+
+
+class Assignment(Value, frozen=True):
+    """The steps of one Nox session."""
+
+    lane: Lane
+    steps: tuple[PlanStep, ...]
+    folder: str
+    """The run folder: `results/<name>.json`, `logs/`, `junit/` and `records/` are written there."""
+    events: str
+    prefix: str = ""
+    """Put before step ids in file names and events: `base.` for the base's own runs."""
+    modules: tuple[str, ...] = ()
+    """Extension modules that the build produced."""
+
+
+ASSIGNMENT_VARIABLE = "PRESUBMIT_ASSIGNMENT"
+
+PLUGIN = "presubmit_pytest_plugin"
+"""The module name that the pytest plugin is mounted and loaded under."""

@@ -1,0 +1,437 @@
+"""The build step: an environment, what is needed in it, the project's own build, and proof of its extension modules.
+
+Stages with credentials (for a private index) run no code of the project; stages that run it have none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from presubmit.container.network import read_network_settings
+from presubmit.convention import is_local_requirement
+from presubmit.replay.harvest import OutputFolder
+from presubmit.replay.inside import script
+from presubmit.replay.steps import trouble
+from presubmit.values import Build, Finding, Outcome, StepResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from presubmit.container.model import ExecResult
+    from presubmit.container.network import NetworkSettings
+    from presubmit.replay.assignment import Lane
+    from presubmit.replay.steps import Bench
+
+_NETWORK_FAULT: Final = re.compile(
+    r"CERTIFICATE_VERIFY_FAILED|SSLError|SSLCertVerificationError|ConnectionError|NewConnectionError"
+    r"|Max retries exceeded|Temporary failure in name resolution|Name or service not known|ProxyError"
+    r"|ReadTimeoutError|ConnectTimeoutError|Could not fetch URL|Network is unreachable",
+)
+_NO_SUCH_VERSION: Final = re.compile(r"\(from versions: none\)")
+
+
+class BuildStopped(Exception):  # noqa: N818 - not an error: the step's end
+    """The build ended early, with this result."""
+
+    def __init__(self, result: StepResult) -> None:
+        super().__init__(result.reason)
+        self.result = result
+
+
+def stamp_path(lane: Lane) -> Path:
+    """Where it is written which build the lane's environment holds; outside of what a box can write."""
+    folder = Path(lane.host_environment)
+    return folder.with_name(f"{folder.name}.json")
+
+
+def read_stamp(lane: Lane) -> dict[str, Any]:
+    """Read the stamp of the lane's environment; empty where there is none or it is damaged."""
+    try:
+        stamp = json.loads(stamp_path(lane).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def run_build(bench: Bench, work: Build) -> StepResult:
+    """Build and install the project in the lane's environment."""
+    before = tuple(read_stamp(bench.lane).get("modules", ()))
+    stamp_path(bench.lane).unlink(missing_ok=True)
+    builder = _Builder(bench, work)
+    try:
+        modules = builder.build(before)
+    except BuildStopped as stopped:
+        return stopped.result
+    stamp = json.dumps({"key": work.key, "modules": modules, "project": builder.project})
+    temporary = stamp_path(bench.lane).with_suffix(".tmp")
+    temporary.write_text(stamp)
+    temporary.replace(stamp_path(bench.lane))
+    return builder.result(Outcome.PASSED, modules=tuple(modules))
+
+
+class _Builder:
+    def __init__(self, bench: Bench, work: Build) -> None:
+        self.bench = bench
+        self.work = work
+        self.notes: list[str] = []
+        self.command: tuple[str, ...] = ()
+        self.project = work.project
+        self.network: NetworkSettings = read_network_settings(os.environ)
+        self.python = f"{bench.lane.environment}/venv/bin/python"
+
+    def build(self, before: Sequence[str]) -> list[str]:
+        """Do all the stages; gives the extension modules. Raises BuildStopped."""
+        work = self.work
+        if work.clean:
+            shutil.rmtree(f"{self.bench.lane.host_environment}/build", ignore_errors=True)
+        self._environment()
+        self.bench.say("installing requirements")
+        self._requirements()
+        if work.mode == "none":
+            return []
+        self.bench.say("building")
+        if work.mode == "command":
+            self.command = ("sh", "-c", work.command)
+            self._project(self.command, shown=work.command)
+        else:
+            self._pep517()
+        self._runtime_requirements()
+        return self._extensions(before)
+
+    def result(
+        self,
+        outcome: Outcome,
+        reason: str = "",
+        *,
+        findings: tuple[Finding, ...] = (),
+        modules: tuple[str, ...] = (),
+    ) -> StepResult:
+        """Give the step's result as it stands now."""
+        step = self.bench.step
+        return StepResult(
+            id=step.id,
+            role=step.role,
+            outcome=outcome,
+            reason=reason,
+            required=step.required,
+            command=self.command,
+            origin=step.origin,
+            seconds=self.bench.seconds,
+            log=self.bench.log_name,
+            findings=findings,
+            notes=tuple(self.notes),
+            modules=modules,
+        )
+
+    # --- stages -------------------------------------------------------------------------------------------------------
+
+    def _environment(self) -> None:
+        """Make the virtual environment, unless a whole one is there."""
+        folder = Path(self.bench.lane.host_environment)
+        marker = folder / "venv" / "presubmit-made"
+        if marker.is_file() and not marker.is_symlink():
+            return
+        self.bench.say("making the environment")
+        shutil.rmtree(folder / "venv", ignore_errors=True)
+        venv = f"{self.bench.lane.environment}/venv"
+        made = self._run((self.work.python, "-m", "venv", venv), env={})
+        if not made.ok:
+            self._stop_ours(
+                made,
+                f"the image cannot make a virtual environment with {self.work.python}",
+                "a devel image needs Python with its venv module: `presubmit image check`",
+            )
+        marker.touch()
+
+    def _requirements(self) -> None:
+        build = tuple(self.work.build_requires)
+        named = [r for r in self.work.requirements if r.lines]
+        remote = tuple(line for line in build if not is_local_requirement(line))
+        if remote:
+            self._install(remote, "build requirements")
+        for requirements in named:
+            self._install(requirements.lines, requirements.origin, constrain=True)
+        local = (*self.work.local_requirements, *(x for x in build if is_local_requirement(x)))
+        if local:
+            # A path, URL or repository is code that the change may have written: no credentials.
+            self._install(local, "local requirements", project_code=True)
+
+    def _install(
+        self,
+        lines: Iterable[str],
+        origin: str,
+        *,
+        constrain: bool = False,
+        project_code: bool = False,
+    ) -> None:
+        """Install requirement lines with pip; raises BuildStopped where that fails."""
+        cwd = self.bench.lane.source if project_code else None
+        locked = self.work.constraints if constrain else None
+        with OutputFolder(self.bench.lane) as out:
+            named = out.write("requirements.txt", _as_file(lines))
+            command = [self.python, *_PIP, "install", "-r", named]
+            for path in self.work.constraint_files if constrain else ():
+                command += ["-c", f"{self.bench.lane.source}/{path}"]
+            held = [*command]
+            if locked is not None:
+                held += ["-c", out.write("constraints.txt", _as_file(locked.lines))]
+            if project_code:
+                done = self._run(held, cwd=cwd, env=self.network.env_bare)
+            else:
+                done = self._download(held, cwd=out.inside)
+            if not done.ok and locked is not None and not _NETWORK_FAULT.search(done.tail):
+                self.notes.append(
+                    f"{locked.origin} is not followed: its versions cannot be installed here"
+                )
+                done = self._download(command, cwd=out.inside)
+        if not done.ok:
+            self._stop_ours(done, f"could not install {origin}", _install_hint(done.tail))
+
+    def _download(self, command: Sequence[str], *, cwd: str) -> ExecResult:
+        """Run pip where the credentials are; then only wheels, since an sdist would run code of its own."""
+        if not self.network.secrets:
+            return self._run(command, cwd=cwd, env=self.network.env_full)
+        wheels = (*command, "--only-binary", ":all:")
+        done = self._run(wheels, cwd=cwd, env=self.network.env_full)
+        if done.ok or done.outcome != "exited":
+            return done
+        self.notes.append(
+            "some requirements have no wheel: they were built without index credentials"
+        )
+        return self._run(command, cwd=cwd, env=self.network.env_bare)
+
+    def _pep517(self) -> None:
+        work = self.work
+        kind = "wheel" if work.mode == "wheel" else "editable"
+        with OutputFolder(self.bench.lane) as out:
+            answer = f"{out.inside}/answer.json"
+            asked = self._run(
+                (
+                    *(self.python, "-I", "-c", script("editable_requires")),
+                    *(work.backend, json.dumps(work.backend_path), kind, answer),
+                ),
+                env=self.network.env_bare,
+                shown=f"# ask {work.backend} what an {kind} build requires",
+            )
+            if not asked.ok:
+                self._stop_project(asked, f"{work.backend} cannot say what it requires")
+            requires = self._answer(out, "answer.json")
+            lines = [str(line) for line in requires.get("requires", ())]
+            remote = [line for line in lines if not is_local_requirement(line)]
+            if remote and not self._satisfied(remote):
+                self._install(remote, f"{work.backend}'s requirements")
+            if kind == "editable" and not requires.get("editable", True):
+                self.notes.append(
+                    f"{work.backend} has no editable build: a wheel is installed instead"
+                )
+                kind = "wheel"
+            self._install_project(kind, out)
+
+    def _install_project(self, kind: str, out: OutputFolder) -> None:
+        build = (*_PIP, "install", "--no-build-isolation", "--no-deps")
+        if kind == "editable":
+            self.command = ("python", *build, *self._settings(), "-e", ".")
+            self._project((self.python, *self.command[1:]))
+            return
+        wheel = (*_PIP, "wheel", "--no-build-isolation", "--no-deps", *self._settings())
+        self.command = ("python", *wheel, ".")
+        self._project((self.python, *wheel, "-w", f"{out.inside}/wheels", "."))
+        install = 'exec "$0" -I -m pip --no-input install --force-reinstall --no-deps "$1"/*.whl'
+        self._project(("sh", "-c", install, self.python, f"{out.inside}/wheels"))
+
+    def _settings(self) -> tuple[str, ...]:
+        """Keep the build folder of meson-python between builds; others have none to keep."""
+        if self.work.backend.startswith("mesonpy"):
+            # pip before 23.1 has no -C.
+            return (f"--config-settings=build-dir={self.bench.lane.environment}/build",)
+        return ()
+
+    def _runtime_requirements(self) -> None:
+        """Install what the built metadata asks for; a dynamic list is known only now."""
+        with OutputFolder(self.bench.lane) as out:
+            asked = self._run(
+                (
+                    *(self.python, "-I", "-c", script("metadata_requires"), self.work.project),
+                    *(json.dumps(self.work.extras), self.bench.lane.source),
+                    f"{out.inside}/answer.json",
+                ),
+                env={},
+                shown="# read the built metadata",
+            )
+            answer = self._answer(out, "answer.json") if asked.ok else {}
+        self.project = str(answer.get("name") or self.work.project)
+        lines = [str(line) for line in answer.get("requires", ())]
+        if lines and not self._satisfied(lines):
+            self._install(lines, "the project's dependencies", constrain=True)
+
+    def _satisfied(self, lines: Sequence[str]) -> bool:
+        """Whether all these are installed already; asked without a network, in a tenth of pip's time."""
+        names = [line for line in lines if _simple(line)]
+        if len(names) != len(lines):
+            return False
+        checked = self._run(
+            (self.python, "-I", "-c", _CHECK_INSTALLED, *names),
+            env={},
+            shown="# are the requirements there?",
+        )
+        return checked.ok
+
+    def _extensions(self, before: Sequence[str]) -> list[str]:
+        """Import every extension module that the build made; a lost or broken one fails the step."""
+        if not self.work.native and not before:
+            return []
+        lane = self.bench.lane
+        with OutputFolder(lane) as out:
+            asked = self._run(
+                (
+                    *(self.python, "-I", "-c", script("extensions"), lane.source),
+                    *(f"{lane.environment}/build", self.project, f"{out.inside}/answer.json"),
+                ),
+                env={},
+                cwd=out.inside,
+                shown="# import the extension modules that were built",
+            )
+            found = self._answers(out, "answer.json")
+        if not asked.ok and not found:
+            self._stop_project(asked, "an extension module crashed at import")
+        broken = tuple(
+            self._finding(entry["name"], f"{entry['name']}: {entry['problem']}")
+            for entry in found
+            if entry["problem"]
+        )
+        made = [entry["name"] for entry in found if not entry["problem"]]
+        if self.work.native and not found:
+            broken = (
+                self._finding(
+                    "extension modules",
+                    f"the build gave no extension module, though {self.work.native[0]} declares one: "
+                    "the tests would run on a pure Python fallback",
+                ),
+            )
+        if broken:
+            raise BuildStopped(self.result(Outcome.FAILED, broken[0].message, findings=broken))
+        return [name for name in made if name]
+
+    # --- ends -------------------------------------------------------------------------------------------------------
+
+    def _finding(self, subject: str, message: str) -> Finding:
+        return Finding(kind="build", subject=subject, tool="build", message=message)
+
+    def _project(self, command: Sequence[str], *, shown: str = "") -> None:
+        done = self._run(command, env=self._project_env(), shown=shown)
+        if not done.ok:
+            self._stop_project(done, "the project does not build")
+
+    def _project_env(self) -> dict[str, str]:
+        return {**self.network.env_bare, "PIP_NO_BUILD_ISOLATION": ""}
+
+    def _stop_project(self, done: ExecResult, reason: str) -> None:
+        """End the step: the contributor's news, unless the machine or the network is to blame."""
+        fault = trouble(done)
+        if fault or _NETWORK_FAULT.search(done.tail):
+            self._stop_ours(done, fault or "the network failed during the build", "")
+        finding = self._finding(
+            "build", f"{reason} (exit {done.exit_code}): {_last_error(done.tail)}"
+        )
+        raise BuildStopped(self.result(Outcome.FAILED, reason, findings=(finding,)))
+
+    def _stop_ours(self, done: ExecResult, reason: str, hint: str) -> None:
+        parts = [reason, trouble(done) or _last_error(done.tail), hint]
+        raise BuildStopped(self.result(Outcome.ERROR, "; ".join(p for p in parts if p)))
+
+    def _run(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str | None = None,
+        shown: str = "",
+    ) -> ExecResult:
+        left = max(1.0, self.work.timeout - self.bench.seconds)
+        secrets = self.network.secrets
+        return self.bench.run(
+            command, timeout=left, cwd=cwd, env=env, secrets=secrets, shown=shown
+        )
+
+    def _answer(self, out: OutputFolder, name: str) -> dict[str, Any]:
+        found = self._json(out, name)
+        return found if isinstance(found, dict) else {}
+
+    def _answers(self, out: OutputFolder, name: str) -> list[dict[str, str]]:
+        found = self._json(out, name)
+        if not isinstance(found, list):
+            return []
+        return [
+            {key: str(entry.get(key, "")) for key in ("name", "file", "problem")}
+            for entry in found
+            if isinstance(entry, dict)
+        ]
+
+    def _json(self, out: OutputFolder, name: str) -> object:
+        copy = self.bench.folder / "results" / f"{self.bench.name}.{name}"
+        if out.take(name, copy):
+            return None
+        try:
+            return json.loads(copy.read_bytes())
+        except ValueError:
+            return None
+        finally:
+            copy.unlink(missing_ok=True)
+
+
+_PIP: Final = ("-I", "-m", "pip", "--no-input", "--disable-pip-version-check")
+
+_CHECK_INSTALLED: Final = """
+import sys
+from importlib import metadata
+try:
+    from packaging.requirements import Requirement
+except ImportError:
+    from pip._vendor.packaging.requirements import Requirement
+for line in sys.argv[1:]:
+    wanted = Requirement(line)
+    if wanted.marker and not wanted.marker.evaluate({"extra": ""}):
+        continue
+    try:
+        version = metadata.version(wanted.name)
+    except metadata.PackageNotFoundError:
+        sys.exit(1)
+    if wanted.extras or not wanted.specifier.contains(version, prereleases=True):
+        sys.exit(1)
+"""
+
+
+def _simple(line: str) -> bool:
+    try:
+        return not Requirement(line).url
+    except InvalidRequirement:
+        return False
+
+
+def _as_file(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _install_hint(tail: str) -> str:
+    if _NETWORK_FAULT.search(tail):
+        return "the package index was not reached: network, proxy or certificates (`presubmit doctor`)"
+    if _NO_SUCH_VERSION.search(tail):
+        return (
+            "the index gave no version at all: it has no such package, or it was not reached "
+            "(a refused certificate looks like this, too: `presubmit doctor`)"
+        )
+    return ""
+
+
+def _last_error(tail: str) -> str:
+    """Give the line of the output that most likely says why."""
+    lines = [line.strip() for line in tail.splitlines() if line.strip()]
+    telling = [x for x in lines if re.search(r"\berror\b|Error:", x, re.IGNORECASE)]
+    return (telling or lines or ["no output"])[-1][:300]

@@ -1,0 +1,273 @@
+"""Opens lanes: a mirror checkout, an environment, and the box that both are mounted in."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from presubmit.container.host import HostBox
+from presubmit.container.model import BoxMount, BoxSpec, Limits
+from presubmit.container.network import read_network_settings
+from presubmit.container.options import parse_options, size
+from presubmit.errors import ConfigError, PresubmitError
+from presubmit.replay.assignment import PLUGIN, Lane
+from presubmit.values import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from presubmit.change.mirror import Mirror
+    from presubmit.config import ContainerConfig
+    from presubmit.container.engine import Engine
+    from presubmit.container.model import Box, ImageRef
+    from presubmit.values import Build
+
+_SOURCE: Final = "/src"
+_ENVIRONMENT: Final = "/env"
+_OUTPUT: Final = "/out"
+_PLUGIN: Final = "/presubmit/plugin"
+_TOOLS: Final = "/tools"
+_CACHE: Final = "/cache"
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one run's lanes live on the host, and what all its boxes have in common."""
+
+    cache: Path
+    """`$XDG_CACHE_HOME/presubmit/<repository>/<circle>`."""
+    run: str
+    repository: str
+    engine: Engine | None
+    """None on the host."""
+    image: ImageRef | None
+    container: ContainerConfig
+    environ: Mapping[str, str]
+    debug: bool = False
+
+    @property
+    def environment_kind(self) -> str:
+        """What an environment is bound to besides its requirements: the image, or this host's Python."""
+        if self.image is None:
+            return f"host {platform.python_version()} {platform.machine()}"
+        return self.image.id
+
+
+class OpenLane(msgspec.Struct, frozen=True, kw_only=True):
+    """A lane with its box, which this process holds."""
+
+    lane: Lane
+    box: Box
+    mirror: Mirror
+
+
+def plugin_folder(cache: Path) -> Path:
+    """Give a folder that holds nothing but the pytest plugin, under the name that it is imported by.
+
+    The folder is on the tests' import path, so nothing else of presubmit may lie in it.
+    """
+    source = Path(__file__).with_name("pytest_plugin.py").read_bytes()
+    folder = cache / f"plugin-{hashlib.sha256(source).hexdigest()[:12]}"
+    target = folder / f"{PLUGIN}.py"
+    if not target.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = folder / f"{os.getpid()}.tmp"
+        temporary.write_bytes(source)
+        temporary.replace(target)
+    return folder
+
+
+def environment_digest(place: Place, work: Build | None, files: Mapping[str, str]) -> str:
+    """Name an environment by all that was installed into it; `files` are the blobs of its constraint files."""
+    if work is None:
+        return "tools"
+    dependencies = msgspec.structs.replace(
+        work, key="", clean=False, native=(), timeout=0.0, command=""
+    )
+    named = [place.environment_kind, *(f"{p} {files.get(p, '')}" for p in work.constraint_files)]
+    digest = hashlib.sha256(encode(dependencies) + "\n".join(named).encode())
+    return digest.hexdigest()[:16]
+
+
+def open_lane(
+    place: Place, name: str, mirror: Mirror, work: Build | None, files: Mapping[str, str]
+) -> OpenLane:
+    """Start a lane's box; in a container its network is on until `cut_network`, unless nothing needs one."""
+    digest = environment_digest(place, work, files)
+    folders = {
+        "environment": place.cache / "envs" / f"{name}-{digest}",
+        "output": place.cache / "out" / f"{place.run}-{name}",
+        "tools": place.cache
+        / "tools"
+        / hashlib.sha256(place.environment_kind.encode()).hexdigest()[:12],
+        "cache": place.cache / "cache",
+    }
+    try:
+        for folder in folders.values():
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PresubmitError(
+            f"cannot make {error.filename}: {error.strerror}",
+            hint="free disk space (`presubmit clean`) or set XDG_CACHE_HOME",
+        ) from error
+    if place.engine is None:
+        return _open_host_lane(place, name, mirror, folders)
+    return _open_container_lane(place, place.engine, name, mirror, folders)
+
+
+def _lane(name: str, box: Box, mirror: Mirror, folders: Mapping[str, Path], **inside: str) -> Lane:
+    return Lane(
+        name=name,
+        box=box.id,
+        source=inside["source"],
+        environment=inside["environment"],
+        output=inside["output"],
+        plugin=inside["plugin"],
+        tools=inside["tools"],
+        python=inside["python"],
+        host_source=str(mirror.tree),
+        host_environment=str(folders["environment"]),
+        host_output=str(folders["output"]),
+        host_tools=str(folders["tools"]),
+        env={},
+    )
+
+
+def _open_container_lane(
+    place: Place, engine: Engine, name: str, mirror: Mirror, folders: Mapping[str, Path]
+) -> OpenLane:
+    network = read_network_settings(place.environ)
+    env = {**common_environment(_CACHE), **passed_environment(place.container, place.environ)}
+    options = parse_options(place.container.options, origin="config container.options")
+    box = engine.start(
+        BoxSpec(
+            image=place.image,
+            lane=name,
+            run=place.run,
+            repo=place.repository,
+            workdir=_SOURCE,
+            mounts=(*_mounts(place, mirror, folders), *network.mounts),
+            env={**env, **options.env},
+            user=options.user or place.container.user,
+            network="bridge",
+            limits=options.limits_over(_limits(place.container)),
+            gpus=options.gpus or place.container.gpus,
+            profile=place.container.profile,
+            debug=place.debug,
+        )
+    )
+    lane = _lane(
+        name,
+        box,
+        mirror,
+        folders,
+        source=_SOURCE,
+        environment=_ENVIRONMENT,
+        output=_OUTPUT,
+        plugin=_PLUGIN,
+        tools=_TOOLS,
+        python=place.container.python,
+    )
+    return OpenLane(lane=msgspec.structs.replace(lane, env=env), box=box, mirror=mirror)
+
+
+def _mounts(place: Place, mirror: Mirror, folders: Mapping[str, Path]) -> tuple[BoxMount, ...]:
+    objects = tuple(
+        BoxMount(source=str(path), target=str(path), read_only=True)
+        for path in mirror.object_folders
+        if path.is_dir()
+    )
+    return (
+        BoxMount(source=str(mirror.tree), target=_SOURCE),
+        *objects,
+        BoxMount(source=str(folders["environment"]), target=_ENVIRONMENT),
+        BoxMount(source=str(folders["output"]), target=_OUTPUT),
+        BoxMount(source=str(folders["tools"]), target=_TOOLS),
+        BoxMount(source=str(folders["cache"]), target=_CACHE),
+        BoxMount(source=str(plugin_folder(place.cache)), target=_PLUGIN, read_only=True),
+    )
+
+
+def _open_host_lane(
+    place: Place, name: str, mirror: Mirror, folders: Mapping[str, Path]
+) -> OpenLane:
+    env = {
+        **common_environment(str(folders["cache"])),
+        **passed_environment(place.container, place.environ),
+    }
+    box = HostBox(workdir=str(mirror.tree), env=env)
+    lane = _lane(
+        name,
+        box,
+        mirror,
+        folders,
+        source=str(mirror.tree),
+        environment=str(folders["environment"]),
+        output=str(folders["output"]),
+        plugin=str(plugin_folder(place.cache)),
+        tools=str(folders["tools"]),
+        python=place.container.python,
+    )
+    changed = msgspec.structs.replace(lane, env=env, on_host=True)
+    return OpenLane(lane=changed, box=box, mirror=mirror)
+
+
+def common_environment(cache: str) -> dict[str, str]:
+    """Give the variables of every box: CI's own, and where pip and ccache keep what they have."""
+    return {
+        "CI": "true",
+        "LANG": "C.UTF-8",
+        "PIP_CACHE_DIR": f"{cache}/pip",
+        "PIP_ROOT_USER_ACTION": "ignore",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_NO_WARN_SCRIPT_LOCATION": "1",
+        "CCACHE_DIR": f"{cache}/ccache",
+        "CCACHE_MAXSIZE": "5G",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def passed_environment(container: ContainerConfig, environ: Mapping[str, str]) -> dict[str, str]:
+    """Give the variables that `container.env` names: passed from the host, or set."""
+    given = {}
+    for entry in container.env:
+        name, equals, value = entry.partition("=")
+        if equals:
+            given[name] = value
+        elif name in environ:
+            given[name] = environ[name]
+    return given
+
+
+def _limits(container: ContainerConfig) -> Limits:
+    return Limits(
+        memory=_bytes(container.memory, "container.memory"),
+        cpus=container.cpus or None,
+        pids=container.pids,
+        shm=_bytes(container.shm, "container.shm") or (2 << 30),
+    )
+
+
+def _bytes(text: str, option: str) -> int | None:
+    if not text:
+        return None
+    try:
+        return size(text)
+    except ValueError as error:
+        raise ConfigError(
+            f"`{option}` is {text!r}, not a size", hint="write 512m or 8g"
+        ) from error
+
+
+def repository_id(common_dir: str) -> str:
+    """Name a repository's folder in the cache: readable, and apart from others of the same name."""
+    path = Path(common_dir)
+    name = path.parent.name if path.name == ".git" else path.name.removesuffix(".git")
+    digest = hashlib.sha256(os.fsencode(common_dir)).hexdigest()[:10]
+    readable = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:40]
+    return f"{readable or 'repository'}-{digest}"

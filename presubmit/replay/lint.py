@@ -1,0 +1,331 @@
+"""The lint steps: does it parse at the project's lowest Python, and what do the project's own tools say."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import stat
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from presubmit.container.network import read_network_settings
+from presubmit.replay.harvest import OutputFolder
+from presubmit.replay.steps import trouble
+from presubmit.results import lint as reader
+from presubmit.values import Finding, LintCommand, Outcome, StepResult, Syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from presubmit.container.model import ExecResult
+    from presubmit.replay.steps import Bench
+
+_LARGEST_SOURCE: Final = 8 << 20
+
+
+def result(
+    bench: Bench,
+    outcome: Outcome,
+    reason: str = "",
+    *,
+    command: Sequence[str] = (),
+    findings: Iterable[Finding] = (),
+    advice: Iterable[Finding] = (),
+    notes: Iterable[str] = (),
+) -> StepResult:
+    """Give a lint or docs step's result."""
+    step = bench.step
+    return StepResult(
+        id=step.id,
+        role=step.role,
+        outcome=outcome,
+        reason=reason,
+        required=step.required,
+        command=tuple(command),
+        origin=step.origin,
+        seconds=bench.seconds,
+        log=bench.log_name if bench.log.exists() else "",
+        findings=tuple(findings),
+        advice=tuple(advice),
+        notes=tuple(notes),
+    )
+
+
+# --- syntax ---------------------------------------------------------------------------------------------------------
+
+
+def run_syntax(bench: Bench, work: Syntax) -> StepResult:
+    """Parse every changed Python file on the host, as text; nothing of it is run."""
+    findings: list[Finding] = []
+    notes: list[str] = []
+    for path in work.files:
+        source, problem = read_source(Path(bench.lane.host_source), path)
+        if source is None:
+            if problem:
+                notes.append(f"{path}: {problem}")
+            continue
+        found, note = check_syntax(path, source, work.floor)
+        findings += found
+        notes += note
+    outcome = Outcome.FAILED if findings else Outcome.PASSED
+    reason = f"{len(findings)} files do not parse" if findings else ""
+    return result(bench, outcome, reason, findings=findings, notes=notes)
+
+
+def read_source(root: Path, path: str) -> tuple[bytes | None, str]:
+    """Read a file of the tree without following links; (None, why) where it is not read."""
+    try:
+        descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        return None, "" if (root / path).is_symlink() else (error.strerror or "unreadable")
+    with os.fdopen(descriptor, "rb") as stream:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            return None, "not a plain file"
+        if facts.st_size > _LARGEST_SOURCE:
+            return None, f"not parsed: larger than {_LARGEST_SOURCE >> 20} MiB"
+        return stream.read(), ""
+
+
+def check_syntax(path: str, source: bytes, floor: str) -> tuple[list[Finding], list[str]]:
+    """Parse one file at `floor` (`3.8`; empty: this interpreter's own version): (findings, notes)."""
+    minor = int(floor.partition(".")[2]) if floor else sys.version_info.minor
+    newer = minor > sys.version_info.minor
+    version = None if newer or not floor else (3, max(minor, 7))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(source, filename=path, feature_version=version)
+    except (SyntaxError, ValueError) as error:
+        if newer:
+            return [], [
+                f"{path}: not parsed, needs Python {floor} and this is {sys.version_info.minor}"
+            ]
+        at = f" at Python {floor}" if floor else ""
+        message = f"does not parse{at}: {getattr(error, 'msg', None) or error}"
+        line = getattr(error, "lineno", None)
+        subject = f"{path}: {message}"
+        found = Finding(
+            kind="lint", subject=subject, tool="syntax", message=message, file=path, line=line
+        )
+        return [found], []
+    except (RecursionError, MemoryError):
+        return [], [f"{path}: nested too deeply to be parsed here"]
+    return [], []
+
+
+# --- the project's own tools ----------------------------------------------------------------------------------------
+
+
+def run_lint_command(bench: Bench, work: LintCommand) -> StepResult:  # noqa: PLR0911 - one end a line
+    """Run the project's lint tool on the changed files, in the box."""
+    files, notes = _nameable(work.files)
+    if not files:
+        return result(bench, Outcome.SKIPPED, "no changed file that it can be given", notes=notes)
+    tools, problem = provide_tools(bench, work.requirements, work.timeout)
+    if problem:
+        return result(bench, Outcome.ERROR, problem, notes=notes)
+    if work.tool == "pre-commit":
+        return _run_pre_commit(bench, work, files, tools, notes)
+    command = _command(work, files)
+    done = _run(bench, command, tools, work.timeout)
+    fault = trouble(done)
+    if fault:
+        return result(bench, Outcome.ERROR, fault, command=command, notes=notes)
+    if done.exit_code == 0:
+        return result(bench, Outcome.PASSED, command=command, notes=notes)
+    if done.exit_code in {126, 127}:
+        reason = f"{command[0]} could not be started: {done.tail.strip()[-200:]}"
+        return result(bench, Outcome.ERROR, reason, command=command, notes=notes)
+    findings = reader.parse_lines(_output(bench), work.tool, root=bench.lane.source)
+    if not findings:
+        message = f"exit {done.exit_code}: {done.tail.strip()[-300:]}"
+        subject = f"{work.command[-1] if work.tool == 'command' else work.tool}"
+        findings = (Finding(kind="lint", subject=subject, tool=work.tool, message=message),)
+    reason = f"{len(findings)} findings"
+    return result(bench, Outcome.FAILED, reason, command=command, findings=findings, notes=notes)
+
+
+def _command(work: LintCommand, files: Sequence[str]) -> tuple[str, ...]:
+    if work.tool != "command":
+        return (*work.command, *files)
+    text = work.command[-1]
+    if "{files}" not in text:
+        return ("sh", "-c", text)
+    # The names reach the shell as its arguments, never as its text.
+    return ("sh", "-c", text.replace("{files}", '"$@"'), "sh", *files)
+
+
+def _nameable(files: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Leave out names that are not UTF-8: the engine's API is JSON."""
+    named, notes = [], []
+    for path in files:
+        try:
+            path.encode("utf-8")
+            named.append(path)
+        except UnicodeEncodeError:
+            notes.append(
+                f"not linted, its name is not UTF-8: {path.encode('utf-8', 'backslashreplace')!r}"
+            )
+    return named, notes
+
+
+def _output(bench: Bench) -> str:
+    """Give what the last command of the step printed (from its `$` line on)."""
+    text = bench.log.read_bytes().decode("utf-8", "replace")
+    return text[text.rfind("\n$ ") + 1 :] if "\n$ " in text else text
+
+
+def _run(
+    bench: Bench, command: Sequence[str], tools: str, timeout: float, cwd: str | None = None
+) -> ExecResult:
+    network = read_network_settings(os.environ)
+    left = max(1.0, timeout - bench.seconds)
+    env = {
+        **network.env_bare,
+        "PRE_COMMIT_HOME": f"{bench.lane.tools}/pre-commit",
+        "NO_COLOR": "1",
+    }
+    return bench.run(
+        command, timeout=left, env=env, environment=tools, secrets=network.secrets, cwd=cwd
+    )
+
+
+def provide_tools(bench: Bench, requirements: Sequence[str], timeout: float) -> tuple[str, str]:
+    """Make presubmit's own tool environment in the box, once: (its folder inside, what went wrong)."""
+    if not requirements:
+        return bench.lane.environment, ""
+    name = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:12]
+    inside = f"{bench.lane.tools}/{name}"
+    marker = Path(bench.lane.host_tools) / name / "venv" / "presubmit-made"
+    if marker.is_file():
+        return inside, ""
+    bench.say(f"installing {', '.join(requirements)}")
+    python = bench.lane.python
+    network = read_network_settings(os.environ)
+    made = bench.run(
+        (python, "-m", "venv", "--clear", f"{inside}/venv"), timeout=300.0, environment=inside
+    )
+    if made.ok:
+        # These are presubmit's own choices, so they may come through an index with credentials.
+        made = bench.run(
+            (
+                f"{inside}/venv/bin/python",
+                "-I",
+                "-m",
+                "pip",
+                "--no-input",
+                "install",
+                *requirements,
+            ),
+            timeout=timeout,
+            env=network.env_full,
+            secrets=network.secrets,
+            environment=inside,
+            cwd=bench.lane.output,
+        )
+    if not made.ok:
+        why = trouble(made) or made.tail.strip().splitlines()[-1:] or ["no output"]
+        return (
+            inside,
+            f"could not install {', '.join(requirements)}: {why if isinstance(why, str) else why[0]}",
+        )
+    marker.touch()
+    return inside, ""
+
+
+# --- pre-commit -----------------------------------------------------------------------------------------------------
+
+
+def _run_pre_commit(
+    bench: Bench, work: LintCommand, files: list[str], tools: str, notes: list[str]
+) -> StepResult:
+    """Run all hooks at once; where one cannot be installed, each by itself, so that the others still count."""
+    command = ("pre-commit", "run", "--color", "never", "--files", *files)
+    shown = ("pre-commit", "run", "--files", *files)
+    done = _run(bench, command, tools, work.timeout)
+    fault = trouble(done)
+    if fault:
+        return result(bench, Outcome.ERROR, fault, command=shown, notes=notes)
+    report = reader.parse_pre_commit(_output(bench), root=bench.lane.source)
+    if done.exit_code not in {0, 1} or report.broken:
+        return _hook_by_hook(bench, work, files, tools, notes, shown)
+    if done.exit_code == 0:
+        return result(bench, Outcome.PASSED, command=shown, notes=notes)
+    findings = report.findings or (
+        Finding(
+            kind="lint", subject="pre-commit", tool="pre-commit", message=done.tail.strip()[-300:]
+        ),
+    )
+    reason = _reason(report.failed)
+    return result(bench, Outcome.FAILED, reason, command=shown, findings=findings, notes=notes)
+
+
+def _reason(hooks: Sequence[str]) -> str:
+    return f"failed: {', '.join(hooks)}" if hooks else "failed"
+
+
+def _hook_by_hook(
+    bench: Bench,
+    work: LintCommand,
+    files: list[str],
+    tools: str,
+    notes: list[str],
+    shown: tuple[str, ...],
+) -> StepResult:
+    config = _pre_commit_config(bench)
+    findings: list[Finding] = []
+    not_run: list[str] = []
+    failed: list[str] = []
+    for name, single in split_hooks(config):
+        with OutputFolder(bench.lane) as out:
+            told = out.write("hook.yaml", yaml.safe_dump(single).encode())
+            command = ("pre-commit", "run", "--color", "never", "-c", told, "--files", *files)
+            done = _run(bench, command, tools, work.timeout)
+        report = reader.parse_pre_commit(_output(bench), root=bench.lane.source)
+        if trouble(done) or done.exit_code not in {0, 1} or report.broken:
+            not_run.append(name)
+        elif done.exit_code == 1:
+            findings += report.findings
+            failed += report.failed
+    if not_run:
+        notes = [*notes, *(f"hook {name} could not be installed or started" for name in not_run)]
+    if findings or failed:
+        reason = _reason(failed) + (f"; not run: {', '.join(not_run)}" if not_run else "")
+        return result(bench, Outcome.FAILED, reason, command=shown, findings=findings, notes=notes)
+    if not_run or not split_hooks(config):
+        reason = f"hooks that could not be installed: {', '.join(not_run) or 'all'}"
+        return result(bench, Outcome.ERROR, reason, command=shown, notes=notes)
+    return result(bench, Outcome.PASSED, command=shown, notes=notes)
+
+
+def _pre_commit_config(bench: Bench) -> dict[str, Any]:
+    source, _ = read_source(Path(bench.lane.host_source), ".pre-commit-config.yaml")
+    try:
+        config = yaml.safe_load(source or b"")
+    except yaml.YAMLError:
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def split_hooks(config: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Give each hook as a pre-commit configuration of its own, with the settings that hold for all."""
+    shared = {
+        key: value
+        for key, value in config.items()
+        if key not in {"repos", "minimum_pre_commit_version"}
+    }
+    hooks = []
+    for repo in config.get("repos") or ():
+        if not isinstance(repo, dict):
+            continue
+        for hook in repo.get("hooks") or ():
+            if isinstance(hook, dict) and "id" in hook:
+                alone = {**shared, "repos": [{**repo, "hooks": [hook]}]}
+                hooks.append((str(hook["id"]), alone))
+    return hooks

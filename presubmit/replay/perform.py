@@ -1,0 +1,202 @@
+"""Runs a plan on head: lint and docstrings beside the build, then the tests without a network."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from presubmit import __version__
+from presubmit.replay.build import read_stamp
+from presubmit.replay.lanes import open_lane
+from presubmit.values import (
+    Build,
+    Docstrings,
+    LintCommand,
+    Outcome,
+    PlanStep,
+    Role,
+    StepResult,
+    Syntax,
+    decode,
+    encode,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from presubmit.change.mirror import Mirror
+    from presubmit.history import History
+    from presubmit.replay.lanes import OpenLane, Place
+    from presubmit.replay.runner import SessionRunner
+    from presubmit.values import Change, Plan
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What running the plan on head needs."""
+
+    place: Place
+    runner: SessionRunner
+    change: Change
+    blobs: Mapping[str, str]
+    """Blob ids of head's files: a constraint file's content is part of an environment."""
+    mirror: Mirror
+    open_lint_mirror: Callable[[], Mirror]
+    """Opens the lint lane's mirror at the snapshot; called only where a step needs it."""
+    network: str
+    """`none` or `bridge`: the network that tests have."""
+    remember: Callable[[StepResult], None]
+    """Called with every result, from any thread."""
+
+
+class Lanes:
+    """The open lanes of a run, so that later phases (the base) can use them; made by several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[str, OpenLane] = {}
+
+    def add(self, lane: OpenLane) -> OpenLane:
+        """Keep a lane."""
+        with self._lock:
+            self._open[lane.lane.name] = lane
+        return lane
+
+    def get(self, name: str) -> OpenLane | None:
+        """Give a lane that was opened, or None."""
+        with self._lock:
+            return self._open.get(name)
+
+    def close(self) -> None:
+        """End every box."""
+        with self._lock:
+            lanes, self._open = list(self._open.values()), {}
+        for lane in lanes:
+            lane.box.close()
+
+
+def run_head(plan: Plan, head: Head, lanes: Lanes, done: Mapping[str, StepResult]) -> None:
+    """Run every step that is not among `done` already; results go to `head.remember`.
+
+    Raises what stopped a lane (EngineError and the like), after the other lane ended too.
+    """
+    left = [step for step in plan.steps if step.id not in done]
+    beside = [s for s in left if isinstance(s.work, Syntax | LintCommand | Docstrings)]
+    inside = [s for s in left if s not in beside]
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        futures: list[Future[None]] = []
+        if beside:
+            futures.append(pool.submit(_run_beside, beside, head, lanes))
+        if inside:
+            futures.append(pool.submit(_run_inside, plan, inside, head, lanes, done))
+        finished, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        if any(future.exception() is not None for future in finished):
+            head.runner.stop("the other lane could not go on")
+    for future in futures:
+        future.result()
+
+
+def _run_beside(steps: Sequence[PlanStep], head: Head, lanes: Lanes) -> None:
+    """Lint and docstrings, in a mirror of their own: tools may change files there."""
+    lane = lanes.add(open_lane(head.place, "lint", head.open_lint_mirror(), None, {}))
+    for role in (Role.LINT, Role.DOCS):
+        mine = [step for step in steps if step.role is role]
+        for result in head.runner.run(role, lane.lane, mine):
+            head.remember(result)
+
+
+def _run_inside(
+    plan: Plan,
+    steps: Sequence[PlanStep],
+    head: Head,
+    lanes: Lanes,
+    done: Mapping[str, StepResult],
+) -> None:
+    """Build, cut the network, test."""
+    work = build_of(plan)
+    lane = lanes.add(open_lane(head.place, "head", head.mirror, work, head.blobs))
+    built: StepResult | None = done.get("build.1")
+    for step in steps:
+        if isinstance(step.work, Build):
+            built = cached_build(step, lane) or head.runner.run(Role.BUILD, lane.lane, [step])[0]
+            if built.outcome is Outcome.PASSED:
+                head.mirror.mark_clean()
+            head.remember(built)
+    if head.network == "none":
+        lane.box.cut_network()
+    rest = [step for step in steps if not isinstance(step.work, Build)]
+    if built is not None and built.outcome is not Outcome.PASSED:
+        for step in rest:
+            head.remember(skipped(step, f"the build {built.outcome}: {step.title} needs it"))
+        return
+    modules = tuple(read_stamp(lane.lane).get("modules", ()))
+    for role in (Role.TESTS, Role.DOCS):
+        mine = [step for step in rest if step.role is role]
+        for result in head.runner.run(role, lane.lane, mine, modules=modules):
+            head.remember(result)
+
+
+def build_of(plan: Plan) -> Build | None:
+    """Give the plan's build, if it has one."""
+    return next((step.work for step in plan.steps if isinstance(step.work, Build)), None)
+
+
+def cached_build(step: PlanStep, lane: OpenLane) -> StepResult | None:
+    """Give the build's result without building, where the environment holds just this build."""
+    work = step.work
+    if not isinstance(work, Build) or work.clean:
+        return None
+    stamp = read_stamp(lane.lane)
+    if stamp.get("key") != work.key:
+        return None
+    return StepResult(
+        id=step.id,
+        role=step.role,
+        outcome=Outcome.PASSED,
+        required=step.required,
+        origin=step.origin,
+        modules=tuple(stamp.get("modules", ())),
+        cached=True,
+    )
+
+
+def skipped(step: PlanStep, reason: str) -> StepResult:
+    """Give the result of a step that was not run, and why."""
+    return StepResult(
+        id=step.id,
+        role=step.role,
+        outcome=Outcome.SKIPPED,
+        reason=reason,
+        required=step.required,
+        origin=step.origin,
+    )
+
+
+# --- evidence of single steps -----------------------------------------------------------------------------------------
+
+
+def evidence_key(step: PlanStep, change: Change, place: Place) -> str:
+    """Name all that a step's result depends on: the tree, the step, where it runs, and this presubmit."""
+    plain = msgspec.structs.replace(step, expected_seconds=None, why="")
+    parts = (change.target.tree, change.base.commit, place.environment_kind, __version__)
+    return hashlib.sha256(encode(plain) + "\n".join(parts).encode()).hexdigest()
+
+
+def resumed(plan: Plan, change: Change, place: Place, history: History) -> dict[str, StepResult]:
+    """Give the steps that ran green before, on this very tree in this very environment."""
+    found: dict[str, StepResult] = {}
+    for step in plan.steps:
+        if isinstance(step.work, Build):
+            continue  # its environment must be there, which the stamp tells
+        text = history.evidence(evidence_key(step, change, place))
+        if text is None:
+            continue
+        try:
+            result = decode(text.encode(), StepResult)
+        except (ValueError, msgspec.ValidationError):
+            continue
+        found[step.id] = msgspec.structs.replace(result, cached=True, log="", junit="", patch="")
+    return found

@@ -1,0 +1,196 @@
+"""Starts one Nox process for each assignment and collects what its steps wrote."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from presubmit.process import scrubbed_environment
+from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, Assignment
+from presubmit.replay.events import EventReader
+from presubmit.values import Outcome, StepResult, decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from presubmit.replay.assignment import Lane
+    from presubmit.values import PlanStep, Role
+
+# A step that is told to stop gives its processes 5 s, then kills them; nox has its own work after that.
+_STOP_SECONDS: Final = 15.0
+_POLL_SECONDS: Final = 0.05
+
+
+class Watcher(msgspec.Struct, kw_only=True):
+    """Who wants to know what happens; each is called from one thread at a time."""
+
+    started: Callable[[str], None]
+    progressed: Callable[[str, str], None]
+    ended: Callable[[StepResult], None]
+
+
+class SessionRunner:
+    """Runs assignments of one run; `stop` ends them all, from any thread."""
+
+    def __init__(self, folder: Path, watcher: Watcher) -> None:
+        self.folder = folder
+        self.events = folder / "events.jsonl"
+        self._watcher = watcher
+        self._reader = EventReader(self.events)
+        self._lock = threading.Lock()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._stopped = ""
+        for name in ("assignments", "logs", "results"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+
+    @property
+    def stopped(self) -> str:
+        """Why `stop` was called; empty while the run goes on."""
+        return self._stopped
+
+    def run(
+        self,
+        role: Role,
+        lane: Lane,
+        steps: Sequence[PlanStep],
+        *,
+        prefix: str = "",
+        modules: tuple[str, ...] = (),
+    ) -> list[StepResult]:
+        """Run one session to its end; a step that left no result is an ERROR, and says why."""
+        if not steps:
+            return []
+        assignment = Assignment(
+            lane=lane,
+            steps=tuple(steps),
+            folder=str(self.folder),
+            events=str(self.events),
+            prefix=prefix,
+            modules=modules,
+        )
+        name = f"{prefix}{role}-{lane.name}-{steps[0].id}"
+        told = self.folder / "assignments" / f"{name}.json"
+        told.write_bytes(encode(assignment))
+        log = self.folder / "logs" / f"{prefix}nox-{name}.log"
+        exit_code = self._run_nox(str(role), told, log)
+        self.pump()
+        return [self._result(step, prefix, exit_code, log) for step in steps]
+
+    def stop(self, reason: str) -> None:
+        """Tell every session to end: TERM, and after a while KILL."""
+        with self._lock:
+            self._stopped = self._stopped or reason
+            running = list(self._processes)
+        for process in running:
+            _signal(process, signal.SIGTERM)
+        deadline = time.monotonic() + _STOP_SECONDS
+        for process in running:
+            try:
+                process.wait(timeout=max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                _signal(process, signal.SIGKILL)
+
+    def pump(self) -> None:
+        """Hand on the events that came."""
+        with self._lock:
+            for event in self._reader.read_new():
+                self._hand_on(str(event.get("event")), str(event.get("id")), event.get("text"))
+
+    def _hand_on(self, kind: str, name: str, text: object) -> None:
+        match kind:
+            case "start":
+                self._watcher.started(name)
+            case "progress":
+                self._watcher.progressed(name, str(text))
+            case "result":
+                result = self._read(name)
+                if result is not None:
+                    self._watcher.ended(msgspec.structs.replace(result, id=name))
+            case _:
+                pass
+
+    def _run_nox(self, session: str, told: Path, log: Path) -> int:
+        report = told.with_suffix(".nox.json")
+        command = (
+            *(sys.executable, "-P", "-m", "nox", "-f", str(noxfile()), "-s", session),
+            *("--no-dependencies", "--non-interactive", "--report", str(report)),
+            *("--envdir", str(self.folder / "nox")),
+        )
+        env = scrubbed_environment({ASSIGNMENT_VARIABLE: str(told), "PYTHONUNBUFFERED": "1"})
+        with log.open("ab") as output:
+            with self._lock:
+                if self._stopped:
+                    return -signal.SIGTERM
+                # A session of its own: nox dies of a terminal's Ctrl-C before its clean-ups are done.
+                process = subprocess.Popen(  # noqa: S603 - our own noxfile; needs the handle to stop it
+                    command,
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+                self._processes.append(process)
+            while process.poll() is None:
+                self.pump()
+                time.sleep(_POLL_SECONDS)
+        with self._lock:
+            self._processes.remove(process)
+        return process.returncode
+
+    def _read(self, name: str) -> StepResult | None:
+        try:
+            return decode((self.folder / "results" / f"{name}.json").read_bytes(), StepResult)
+        except (OSError, ValueError, msgspec.ValidationError):
+            return None
+
+    def _result(self, step: PlanStep, prefix: str, exit_code: int, log: Path) -> StepResult:
+        found = self._read(f"{prefix}{step.id}")
+        if found is not None:
+            return found
+        if self._stopped:
+            reason = f"stopped: {self._stopped}"
+        else:
+            reason = f"its session ended ({_ended(exit_code)}) without a result: {_last_line(log)}"
+        result = StepResult(
+            id=step.id,
+            role=step.role,
+            outcome=Outcome.ERROR,
+            reason=reason,
+            required=step.required,
+            origin=step.origin,
+            log=str(log.relative_to(self.folder)),
+        )
+        with self._lock:
+            self._watcher.ended(msgspec.structs.replace(result, id=f"{prefix}{step.id}"))
+        return result
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _ended(exit_code: int) -> str:
+    return f"exit {exit_code}" if exit_code >= 0 else signal.Signals(-exit_code).name
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_bytes().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:300] if lines else "it printed nothing"
+
+
+def noxfile() -> Path:
+    """Our noxfile: inside the package when installed, at the root in a checkout."""
+    here = Path(__file__).resolve().parents[1]
+    packaged = here / "_nox" / "noxfile.py"
+    return packaged if packaged.is_file() else here.parent / "noxfile.py"

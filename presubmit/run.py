@@ -1,0 +1,448 @@
+"""`presubmit run` as one line of values: change, selection, plan, results, verdict, report."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgspec
+
+from presubmit import images
+from presubmit.change.definitions import read_definitions
+from presubmit.change.mirror import open_mirror
+from presubmit.errors import ExitCode, PresubmitError
+from presubmit.facts import read_facts, read_touched_tests, renamed_paths
+from presubmit.history import History
+from presubmit.plan import build_work, duration_key
+from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
+from presubmit.replay.base import Base, ask_base, make_question
+from presubmit.replay.lanes import Place
+from presubmit.replay.perform import Head, Lanes, evidence_key, resumed, run_head
+from presubmit.replay.runner import SessionRunner, Watcher
+from presubmit.report.folder import (
+    new_run_folder,
+    point_last,
+    process_mark,
+    settle_dead_runs,
+    write_json,
+)
+from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, run_json
+from presubmit.report.markdown import render_report
+from presubmit.results.junit import write_junit
+from presubmit.selector import make_layout
+from presubmit.selector.layout import is_test
+from presubmit.values import (
+    BaseResults,
+    Definition,
+    Mode,
+    Outcome,
+    PlanStep,
+    Role,
+    StepResult,
+    Tests,
+    Verdict,
+    encode,
+)
+from presubmit.verdict import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import FrameType
+
+    from presubmit.change.mirror import Mirror
+    from presubmit.container.engine import Engine
+    from presubmit.container.model import ImageRef
+    from presubmit.report.terminal import Terminal
+
+
+class Terminated(BaseException):
+    """SIGTERM came."""
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run's steps run."""
+
+    engine: Engine | None
+    image: ImageRef | None
+    notes: tuple[str, ...] = ()
+
+    def environment(self) -> dict[str, Any]:
+        """Give what run.json says of it."""
+        if self.engine is None or self.image is None:
+            return {
+                "kind": "host",
+                "image": None,
+                "image_id": None,
+                "engine": None,
+                "python": platform.python_version(),
+            }
+        info = self.engine.info
+        return {
+            "kind": "container",
+            "image": self.image.name,
+            "image_id": self.image.id,
+            "image_digest": self.image.digest,
+            "engine": f"{info.kind} {info.version}",
+            "python": None,
+        }
+
+
+def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
+    """Check this change the way upstream CI would."""
+    began = time.monotonic()
+    reading = read_all(options, environ)
+    settle_dead_runs(Path(reading.change.top), boot=boot_id())
+    with ExitStack() as stack:
+        history = stack.enter_context(History(history_path(reading)))
+        mirror = stack.enter_context(open_lane_mirror(reading, "head"))
+        checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh)
+        clean = checkout.needs_clean_build or options.fresh
+        planned = plan_run(reading, mirror, options, history, clean=clean)
+        # A change with nothing to check needs no engine.
+        where = find_where(reading, options, stack) if planned.plan.steps else _NOWHERE
+        terminal.heading(reading.change, where.image, f"host, Python {platform.python_version()}")
+        for note in (*reading.warnings, *where.notes, *([history.note] if history.note else ())):
+            terminal.line(f"note {note}", "yellow")
+        terminal.plan(planned.plan, reading.change, planned.selection)
+        run = _Run(reading, planned, options, terminal, history, where, environ)
+        return run.go(mirror, stack, began)
+
+
+_NOWHERE = Where(engine=None, image=None)
+
+
+def history_path(reading: Reading) -> Path:
+    """Name the repository's history."""
+    return Path(reading.change.common_dir) / "presubmit" / "history.db"
+
+
+def open_lane_mirror(reading: Reading, lane: str) -> Any:  # noqa: ANN401 - a context manager of Mirror
+    """Hold a lane's mirror checkout."""
+    return open_mirror(reading.repository, reading.cache / "mirrors" / lane, lane)
+
+
+def find_where(reading: Reading, options: RunOptions, stack: ExitStack) -> Where:
+    """Find the engine and the image; or the host, where the user said so. Raises EngineError, ImageError."""
+    if not options.container:
+        return _NOWHERE
+    from presubmit.container.engine import connect  # noqa: PLC0415 - docker costs 0.3 s
+
+    choice = images.choose(reading, cli=options.image, trust_head=options.trust_head)
+    engine = stack.enter_context(connect(cache=reading.cache.parent.parent / "engine"))
+    swept = engine.sweep()
+    image, notes = images.resolve(reading, choice, engine)
+    if swept:
+        notes = (*notes, f"removed what dead runs left: {', '.join(swept)}")
+    return Where(engine=engine, image=image, notes=notes)
+
+
+def boot_id() -> str:
+    """Name this boot of the machine; empty where it has no such name."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+class _Run:
+    """One run: it holds what was measured so far, so that nothing of it is lost however the run ends."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        planned: Planned,
+        options: RunOptions,
+        terminal: Terminal,
+        history: History,
+        where: Where,
+        environ: Mapping[str, str],
+    ) -> None:
+        self.reading = reading
+        self.planned = planned
+        self.options = options
+        self.terminal = terminal
+        self.history = history
+        self.where = where
+        self.environ = environ
+        self.change = reading.change
+        self.plan = planned.plan
+        self.top = Path(reading.change.top)
+        self.folder = new_run_folder(self.top, reading.change.target.tree)
+        self.results: dict[str, StepResult] = {}
+        self.lock = threading.Lock()
+        self.facts = RunFacts(
+            started=now(),
+            pid=os.getpid(),
+            process=process_mark(os.getpid()) or "",
+            boot=boot_id(),
+            change=reading.change,
+            selection=planned.selection,
+            plan=planned.plan,
+            environment=where.environment(),
+        )
+        self.place = Place(
+            cache=reading.cache,
+            run=self.folder.name.lower(),
+            repository=reading.cache.parent.name,
+            engine=where.engine,
+            image=where.image,
+            container=reading.config.config.container,
+            environ=environ,
+        )
+        watcher = Watcher(
+            started=terminal.started, progressed=terminal.progressed, ended=terminal.ended
+        )
+        self.runner = SessionRunner(self.folder, watcher)
+        (self.folder / "plan.json").write_bytes(encode(planned.plan))
+
+    def go(self, mirror: Mirror, stack: ExitStack, began: float) -> ExitCode:
+        """Run, judge, report; give the exit code."""
+        self._write(None, running=True)
+        point_last(self.folder)
+        lanes = Lanes()
+        deadline = self._start_deadline()
+        previous = signal.signal(signal.SIGTERM, _terminate)
+        try:
+            try:
+                base = self._perform(mirror, stack, lanes)
+            finally:
+                deadline.cancel()
+                lanes.close()
+        except KeyboardInterrupt:
+            return self._stopped(lanes, "interrupted", ExitCode.INTERRUPTED)
+        except Terminated:
+            return self._stopped(lanes, "terminated", ExitCode.TERMINATED)
+        except PresubmitError as error:
+            run = run_json(self.facts, self._ordered(), None, running=False)
+            write_json(
+                self.folder / "run.json",
+                failed_to_run(run, str(error), exit_code=int(error.exit_code)),
+            )
+            raise
+        finally:
+            signal.signal(signal.SIGTERM, previous)
+        return self._finish(base, began)
+
+    # --- phases -----------------------------------------------------------------------------------------------------
+
+    def _perform(self, mirror: Mirror, stack: ExitStack, lanes: Lanes) -> BaseResults:
+        done: dict[str, StepResult] = {}
+        if self.options.resume and not self.options.fresh:
+            done = resumed(self.plan, self.change, self.place, self.history)
+            for step in self.plan.steps:
+                if step.id in done:
+                    self._remember(done[step.id])
+                    self.terminal.ended(done[step.id])
+        head = Head(
+            place=self.place,
+            runner=self.runner,
+            change=self.change,
+            blobs=self.reading.head_reader.blobs,
+            mirror=mirror,
+            open_lint_mirror=lambda: self._lint_mirror(stack),
+            network=self.reading.config.config.container.network,
+            remember=self._remember,
+        )
+        try:
+            run_head(self.plan, head, lanes, done)
+        finally:
+            self._take_patch(lanes)
+        if self.runner.stopped:
+            return BaseResults(reason=self.runner.stopped)
+        return self._ask_base(stack, lanes)
+
+    def _lint_mirror(self, stack: ExitStack) -> Mirror:
+        mirror: Mirror = stack.enter_context(open_lane_mirror(self.reading, "lint"))
+        mirror.checkout(self.change.target.snapshot, clean=True)
+        return mirror
+
+    def _take_patch(self, lanes: Lanes) -> None:
+        """Keep what lint tools changed, for `presubmit fix`."""
+        lane = lanes.get("lint")
+        if lane is None:
+            return
+        patch = lane.mirror.read_changes()
+        if patch:
+            (self.folder / "fix.patch").write_bytes(patch)
+
+    def _ask_base(self, stack: ExitStack, lanes: Lanes) -> BaseResults:
+        reading = self.reading
+        if self.options.check_base == "never":
+            return BaseResults(reason="the base was not asked (--check-base never)")
+        touched = self.touched()
+        question = make_question(
+            self.plan, self._ordered(), touched, code_changed=self._code_changed()
+        )
+        if question.empty and self.options.check_base != "always":
+            return BaseResults(reason="nothing had to be asked of the base")
+        layout = make_layout(tuple(reading.base_reader.blobs), _configs(reading))
+        facts = read_facts(reading.base_reader, reading.config.config, layout)
+        base = Base(
+            place=self.place,
+            runner=self.runner,
+            change=self.change,
+            open_mirror=lambda: self._base_mirror(stack),
+            work=build_work(facts, reading.config, tree=self.change.base.tree, clean=False),
+            blobs=reading.base_reader.blobs,
+            command=self._tests_work(),
+            network=reading.config.config.container.network,
+            definitions=self._base_definitions,
+            say=lambda text: self.terminal.line(f"  base  {text}", "dim"),
+        )
+        for name in ("build.1", "tests", "reproduces"):
+            self.terminal.know(_titled(name), prefix="base.")
+        return ask_base(question, base, lanes)
+
+    def _base_mirror(self, stack: ExitStack) -> tuple[Mirror, bool]:
+        mirror: Mirror = stack.enter_context(open_lane_mirror(self.reading, "base"))
+        report = mirror.checkout(self.change.base.commit, clean=self.options.fresh)
+        return mirror, report.needs_clean_build or self.options.fresh
+
+    def _base_definitions(self, paths: Sequence[str]) -> tuple[Definition, ...]:
+        reader = self.reading.base_reader
+        return tuple(
+            d
+            for path in paths
+            for d in read_definitions(path, reader.data(path) or b"")
+            if d.public
+        )
+
+    def _tests_work(self) -> Tests:
+        """How the base runs its tests: as head does."""
+        works = [step.work for step in self.plan.steps if isinstance(step.work, Tests)]
+        tests = self.reading.config.config.tests
+        return works[0] if works else Tests(command=tests.command, mode=Mode.ALL)
+
+    def touched(self) -> frozenset[str]:
+        """Give the tests whose definition the change adds or edits."""
+        settings = self.planned.layout.settings
+        return read_touched_tests(
+            self.change,
+            self.reading.base_reader,
+            self.reading.head_reader,
+            lambda path: is_test(path, settings),
+        )
+
+    def _code_changed(self) -> bool:
+        settings = self.planned.layout.settings
+        return any(
+            not is_test(path, settings) and not path.endswith((".md", ".rst", ".txt"))
+            for file in self.change.files
+            for path in file.paths
+        )
+
+    # --- keeping ----------------------------------------------------------------------------------------------------
+
+    def _remember(self, result: StepResult) -> None:
+        with self.lock:
+            self.results[result.id] = result
+        step = next((s for s in self.plan.steps if s.id == result.id), None)
+        if step is not None and not result.cached:
+            self._write_history(step, result)
+        self._write(None, running=True)
+        if result.cached or result.outcome is Outcome.SKIPPED:
+            self.terminal.ended(result)
+
+    def _write_history(self, step: PlanStep, result: StepResult) -> None:
+        if result.outcome in {Outcome.PASSED, Outcome.FAILED}:
+            self.history.write_step(duration_key(step), result.seconds)
+        if result.outcome is Outcome.PASSED and not self.options.arguments:
+            key = evidence_key(step, self.change, self.place)
+            self.history.write_evidence(key, encode(result).decode())
+        files: dict[str, float] = {}
+        failed: set[str] = set()
+        for case in result.cases:
+            path = case.id.partition("::")[0]
+            files[path] = files.get(path, 0.0) + case.seconds
+            if case.outcome in {"failed", "error"}:
+                failed.add(path)
+        self.history.write_tests(
+            (path, round(s, 3), "failed" if path in failed else "passed")
+            for path, s in files.items()
+        )
+
+    def _ordered(self) -> list[StepResult]:
+        with self.lock:
+            return [self.results[s.id] for s in self.plan.steps if s.id in self.results]
+
+    def _write(self, verdict: Verdict | None, *, running: bool) -> None:
+        results = self._ordered()
+        with self.lock:
+            write_json(
+                self.folder / "run.json", run_json(self.facts, results, verdict, running=running)
+            )
+
+    # --- ends -------------------------------------------------------------------------------------------------------
+
+    def _start_deadline(self) -> threading.Timer:
+        seconds = self.options.budget if self.options.budget is not None else 10**9
+        timer = threading.Timer(
+            min(seconds, threading.TIMEOUT_MAX), lambda: self.runner.stop("the budget is used up")
+        )
+        timer.daemon = True
+        if self.options.budget is not None:
+            timer.start()
+        return timer
+
+    def _finish(self, base: BaseResults, began: float) -> ExitCode:
+        results = self._ordered()
+        if self.runner.stopped:
+            # Out of time is not an error of ours: what did not run is said, and nothing is green for it.
+            results = [_cut(r, self.runner.stopped) for r in results]
+        verdict = judge(
+            self.plan,
+            results,
+            base,
+            touched=self.touched() if any(r.cases for r in results) else frozenset(),
+            renamed=renamed_paths(self.change),
+            allow_partial=self.options.allow_partial,
+        )
+        with self.lock:
+            self.results = {r.id: r for r in results}
+        seconds = time.monotonic() - began
+        self._write(verdict, running=False)
+        report = render_report(self.facts, results, verdict, seconds)
+        (self.folder / "report.md").write_text(report, encoding="utf-8", errors="backslashreplace")
+        write_junit(self.folder / "junit.xml", [(r.id, r.cases) for r in results if r.cases])
+        self.terminal.verdict(verdict, seconds, self.folder, self.top)
+        return ExitCode(verdict.exit_code)
+
+    def _stopped(self, lanes: Lanes, word: str, code: ExitCode) -> ExitCode:
+        self.runner.stop(word)
+        lanes.close()
+        run = run_json(self.facts, self._ordered(), None, running=False)
+        write_json(self.folder / "run.json", interrupted(run, exit_code=int(code)))
+        self.terminal.line(f"INTERRUPTED   (exit {int(code)})", "bold red")
+        self.terminal.line(f"what was measured: {self.folder.relative_to(self.top)}/run.json")
+        return code
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
+def _configs(reading: Reading) -> dict[str, str]:
+    names = ("pyproject.toml", "setup.cfg", "pytest.ini", ".pytest.ini", "tox.ini", "pytest.toml")
+    return {n: text for n in names if (text := reading.base_reader.text(n)) is not None}
+
+
+def _titled(name: str) -> PlanStep:
+    titles = {
+        "build.1": "build",
+        "tests": "failing tests",
+        "reproduces": "new tests on the base's code",
+    }
+    work = Tests(command=(), mode=Mode.ALL)
+    return PlanStep(id=name, role=Role.TESTS, title=titles[name], work=work, origin="", why="")
+
+
+def _cut(result: StepResult, why: str) -> StepResult:
+    if result.outcome is Outcome.ERROR and result.reason.startswith("stopped:"):
+        return msgspec.structs.replace(result, outcome=Outcome.SKIPPED, reason=why)
+    return result
