@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +21,6 @@ from presubmit.errors import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from presubmit.process import Completed
 
@@ -128,13 +129,18 @@ def remove(path: Path) -> None:
     try:
         shutil.rmtree(path)
     except PermissionError:
-        path.chmod(0o700)
-        for folder, names, _ in os.walk(path):
-            for name in names:
-                inner = os.path.join(folder, name)  # noqa: PTH118 - os.walk gives strings
-                if not os.path.islink(inner):  # noqa: PTH114 - as above
-                    os.chmod(inner, 0o700)  # noqa: PTH101 - as above
+        open_folders(path)
         shutil.rmtree(path)
+
+
+def open_folders(top: Path) -> None:
+    """Give back to the owner the folders below `top` that a test or build has closed."""
+    for folder, names, _ in os.walk(top):
+        for path in (Path(folder), *(Path(folder, name) for name in names)):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:  # noqa: PLR2004 - what an owner needs
+                with suppress(PermissionError):
+                    path.chmod(stat.S_IMODE(mode) | 0o700)
 
 
 def is_inside(tree: Path, path: str) -> bool:
@@ -151,11 +157,9 @@ def is_inside(tree: Path, path: str) -> bool:
 
 def _write(path: Path, text: str) -> None:
     data = os.fsencode(text)
-    try:
+    with suppress(OSError):
         if path.read_bytes() == data:
             return
-    except OSError:
-        pass
     path.write_bytes(data)
 
 

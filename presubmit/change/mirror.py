@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.change import stale
-from presubmit.change.checkout import Checkout, is_inside, make_git_dir, remove, write_copy
+from presubmit.change.checkout import (
+    Checkout,
+    is_inside,
+    make_git_dir,
+    open_folders,
+    remove,
+    write_copy,
+)
 from presubmit.change.diff import GITLINK, list_tree, missing_objects, read_changed_files
 from presubmit.change.git import fields, git, join
 from presubmit.change.repository import alternates
@@ -108,13 +115,15 @@ class Mirror:
             raise GitError(f"commit {commit} is not in the repository {self._repository.top}")
         patterns = tuple(keep)
         with _write_access():
-            try:
-                return self._update(commit, clean=clean, keep=patterns)
-            except MissingSubmoduleError:
-                raise
-            except GitError:
-                self._remake()  # broken: a half-written index, a damaged git directory
-                return self._update(commit, clean=clean, keep=patterns)
+            # What stops git is a folder that a test has closed, or a damaged git directory.
+            for mend in (lambda: open_folders(self.tree), self._remake):
+                try:
+                    return self._update(commit, clean=clean, keep=patterns)
+                except MissingSubmoduleError:
+                    raise
+                except GitError:
+                    mend()
+            return self._update(commit, clean=clean, keep=patterns)
 
     def mark_clean(self) -> None:
         """Say that what was built before is thrown away; until then every checkout asks for a clean build."""

@@ -104,7 +104,7 @@ class Engine:
                     hint=f"Pull it with `presubmit image pull {name}`, or build one with `presubmit image build`.",
                 ) from error
             raise
-        return self._image_ref(found, name=name, origin=origin)
+        return image_ref(found, name=name, origin=origin, machine=self.info.machine)
 
     def pull(self, name: str, *, origin: str = "--image") -> ImageRef:
         """Fetch an image from its registry; the one place that does."""
@@ -180,22 +180,6 @@ class Engine:
         with calling(f"cannot look up image {name}"):
             found: Mapping[str, Any] = self._api.inspect_image(name)  # type: ignore[no-untyped-call]
         return found
-
-    def _image_ref(self, found: Mapping[str, Any], *, name: str, origin: str) -> ImageRef:
-        platform = f"{found.get('Os', 'linux')}/{found.get('Architecture', '')}"
-        if found.get("Architecture") not in {
-            "",
-            None,
-            _MACHINES.get(self.info.machine, self.info.machine),
-        }:
-            raise ImageError(
-                f"image {name} (from {origin}) is for {platform}, and this engine runs on {self.info.machine}",
-                hint="Take an image for this machine: results from an emulated one say little.",
-            )
-        digests = found.get("RepoDigests") or [None]
-        return ImageRef(
-            id=str(found["Id"]), name=name, digest=digests[0], origin=origin, platform=platform
-        )
 
     def _identity(self, spec: BoxSpec) -> tuple[Identity | None, tuple[BoxMount, ...]]:
         """Give who the box runs as, and the files to mount for it."""
@@ -382,6 +366,20 @@ def engine_info(info: Mapping[str, Any], version: Mapping[str, Any]) -> EngineIn
         runtimes=runtimes,
         gpu="nvidia" in runtimes or "nvidia" in str(info.get("DiscoveredDevices", "")),
         security=security,
+    )
+
+
+def image_ref(found: Mapping[str, Any], *, name: str, origin: str, machine: str) -> ImageRef:
+    """Read the engine's answer on an image; ImageError where it is for another machine. Pure."""
+    platform = f"{found.get('Os') or 'linux'}/{found.get('Architecture') or '?'}"
+    if found.get("Architecture") not in {"", None, machine, _MACHINES.get(machine, machine)}:
+        raise ImageError(
+            f"image {name} (from {origin}) is for {platform}, and this engine runs on {machine}",
+            hint="Take an image for this machine: results from an emulated one say little.",
+        )
+    digests = found.get("RepoDigests") or [None]
+    return ImageRef(
+        id=str(found["Id"]), name=name, digest=digests[0], origin=origin, platform=platform
     )
 
 

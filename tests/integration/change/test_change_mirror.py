@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -660,3 +661,67 @@ def test_a_leftover_that_cannot_be_removed_is_an_error(
     locked.mkdir()
     (locked / "x").write_text("")
     assert "cannot" in as_other_user(check)
+
+
+def test_folders_that_a_test_closed_are_opened_again(
+    open_folder: Path, git: Any, as_other_user: Callable[[Callable[[], object]], str]
+) -> None:
+    def check() -> None:
+        repo = open_folder / "repo"
+        repo.mkdir()
+        git(repo, "init", "-q")
+        write(repo, "pkg/a.py", text="1\n")
+        repository = read_repository(repo)
+        with open_mirror(repository, open_folder / "cache", "head") as mirror:
+            mirror.checkout(take_snapshot(repository, kind=TargetKind.WORKTREE).snapshot)
+            write(mirror.tree, "left/x", "left/deep/y", ".git/closed/z")
+            for name in ("left/deep", "left", ".git/closed"):
+                (mirror.tree / name).chmod(0)
+            (mirror.tree / "pkg").chmod(0o500)
+            write(repo, "pkg/a.py", text="2\n")
+            mirror.checkout(take_snapshot(repository, kind=TargetKind.WORKTREE).snapshot)
+            assert listing(mirror) == {"pkg/a.py"}
+            assert (mirror.tree / "pkg/a.py").read_text() == "2\n"
+
+    assert as_other_user(check) == ""
+
+
+def test_a_filter_without_value_and_git_lfs_settings_are_carried_over(
+    repo: Repo, tmp_path: Path
+) -> None:
+    with (repo.path / ".git/config").open("a") as config:
+        config.write('[filter "lfs"]\n\tclean = cat\n\tsmudge = cat\n\trequired\n')
+    with open_mirror(read_repository(repo.path), tmp_path / "cache", "head") as mirror:
+        mirror.checkout(head(repo))
+    shown = repo.git("config", "-f", str(tmp_path / "cache/head/git/config"), "-l")
+    assert "filter.lfs.required=true" in shown
+    assert f"lfs.storage={repo.path / '.git/lfs'}" in shown
+    assert "lfs.skipdownloaderrors=true" in shown
+
+
+def test_a_mirror_that_is_killed_while_it_is_made_is_made_again(
+    repo: Repo, tmp_path: Path
+) -> None:
+    """Really killed, at a later moment each time."""
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from presubmit.change import read_repository\n"
+        "from presubmit.change.mirror import open_mirror\n"
+        f"repository = read_repository(Path({str(repo.path)!r}))\n"
+        "print('go', flush=True)\n"
+        f"with open_mirror(repository, Path({str(tmp_path / 'cache')!r}), 'head') as mirror:\n"
+        f"    mirror.checkout({head(repo)!r}, clean=True)\n"
+    )
+    for pause in (0.0, 0.02, 0.05, 0.1):
+        with subprocess.Popen(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(pause)
+            process.kill()
+        with open_mirror(read_repository(repo.path), tmp_path / "cache", "head") as mirror:
+            mirror.checkout(head(repo))
+            assert listing(mirror) == set(repo.git("ls-files").splitlines())

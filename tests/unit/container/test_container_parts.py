@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from presubmit.container.engine import engine_info
+from presubmit.container.engine import engine_info, image_ref
 from presubmit.container.faults import why_no_engine
 from presubmit.container.identity import group_with, identity_files, passwd_with, resolve_user
 from presubmit.container.model import BoxMount, BoxSpec, Limits
@@ -22,7 +22,7 @@ from presubmit.container.settings import (
     with_safe_directory,
 )
 from presubmit.container.stream import FrameError, Frames
-from presubmit.errors import ConfigError, EngineError
+from presubmit.errors import ConfigError, EngineError, ImageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -356,3 +356,19 @@ def test_engines_are_told_apart() -> None:
     podman = engine_info({}, {"Components": [{"Name": "Podman Engine"}]})
     assert (podman.kind, podman.rootless, podman.gpu) == ("podman", False, False)
     assert engine_info({"OperatingSystem": "Docker Desktop"}, {}).kind == "desktop"
+
+
+def test_an_image_for_another_machine_is_refused_by_name() -> None:
+    found = {
+        "Id": "sha256:1",
+        "Os": "linux",
+        "Architecture": "arm64",
+        "RepoDigests": ["a@sha256:2"],
+    }
+    assert image_ref(found, name="a", origin="x", machine="aarch64").digest == "a@sha256:2"
+    assert image_ref({"Id": "sha256:1"}, name="a", origin="x", machine="x86_64").digest is None
+    with pytest.raises(
+        ImageError,
+        match=r"image a \(from ci.yml:3\) is for linux/arm64, and this engine runs on x86_64",
+    ):
+        image_ref(found, name="a", origin="ci.yml:3", machine="x86_64")
