@@ -376,3 +376,27 @@ def project_files(read: Callable[[str], bytes | None]) -> ProjectFiles:
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
+
+
+def described_options() -> tuple[tuple[str, str], ...]:
+    """Give every option with its help text, as declared above."""
+    return tuple((option, _description(option)) for option in option_names())
+
+
+def value_of(config: Config, option: str) -> Any:  # noqa: ANN401 - any of the options' types
+    """Give an option's value by its name, `table.option`."""
+    table, _, name = option.rpartition(".")
+    value = getattr(getattr(config, table) if table else config, name)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _description(option: str) -> str:
+    table, _, name = option.rpartition(".")
+    kind = TABLES[table] if table else Config
+    info = msgspec.inspect.type_info(kind)
+    assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - the tables are Structs
+    field = next(f for f in info.fields if f.name == name)
+    extra = (
+        field.type.extra_json_schema if isinstance(field.type, msgspec.inspect.Metadata) else None
+    )
+    return str((extra or {}).get("description", ""))

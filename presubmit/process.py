@@ -90,3 +90,13 @@ def run(
         stdout=finished.stdout,
         stderr=finished.stderr,
     )
+
+
+def call(command: tuple[str, ...], *, cwd: Path | None = None) -> int:
+    """Run `command` in the caller's own terminal; gives its exit code as a shell would (128 + signal).
+
+    Raises FileNotFoundError where the program is missing.
+    """
+    finished = subprocess.run(command, cwd=cwd, env=scrubbed_environment(), check=False)  # noqa: S603 - as above
+    code = finished.returncode
+    return code if code >= 0 else 128 - code

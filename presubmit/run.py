@@ -7,7 +7,7 @@ import platform
 import signal
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -122,9 +122,12 @@ def history_path(reading: Reading) -> Path:
     return Path(reading.change.common_dir) / "presubmit" / "history.db"
 
 
-def open_lane_mirror(reading: Reading, lane: str) -> Any:  # noqa: ANN401 - a context manager of Mirror
-    """Hold a lane's mirror checkout."""
-    return open_mirror(reading.repository, reading.cache / "mirrors" / lane, lane)
+def open_lane_mirror(
+    reading: Reading, lane: str, *, wait: bool = False
+) -> AbstractContextManager[Mirror]:
+    """Hold a lane's mirror checkout; where another process has it, stop (or `wait`)."""
+    folder = reading.cache / "mirrors" / lane
+    return open_mirror(reading.repository, folder, lane, wait=wait)
 
 
 def find_where(reading: Reading, options: RunOptions, stack: ExitStack) -> Where:
@@ -258,7 +261,7 @@ class _Run:
         return self._ask_base(stack, lanes)
 
     def _lint_mirror(self, stack: ExitStack) -> Mirror:
-        mirror: Mirror = stack.enter_context(open_lane_mirror(self.reading, "lint"))
+        mirror = stack.enter_context(open_lane_mirror(self.reading, "lint"))
         mirror.checkout(self.change.target.snapshot, clean=True)
         return mirror
 
@@ -300,7 +303,7 @@ class _Run:
         return ask_base(question, base, lanes)
 
     def _base_mirror(self, stack: ExitStack) -> tuple[Mirror, bool]:
-        mirror: Mirror = stack.enter_context(open_lane_mirror(self.reading, "base"))
+        mirror = stack.enter_context(open_lane_mirror(self.reading, "base"))
         report = mirror.checkout(self.change.base.commit, clean=self.options.fresh)
         return mirror, report.needs_clean_build or self.options.fresh
 

@@ -135,12 +135,17 @@ def remove(path: Path) -> None:
 
 def open_folders(top: Path) -> None:
     """Give back to the owner the folders below `top` that a test or build has closed."""
+    _open(top)
     for folder, names, _ in os.walk(top):
-        for path in (Path(folder), *(Path(folder, name) for name in names)):
-            mode = path.lstat().st_mode
-            if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:  # noqa: PLR2004 - what an owner needs
-                with suppress(PermissionError):
-                    path.chmod(stat.S_IMODE(mode) | 0o700)
+        for name in names:  # before os.walk goes into them
+            _open(Path(folder, name))
+
+
+def _open(path: Path) -> None:
+    mode = path.lstat().st_mode
+    if stat.S_ISDIR(mode):
+        with suppress(PermissionError):
+            path.chmod(stat.S_IMODE(mode) | 0o700)
 
 
 def is_inside(tree: Path, path: str) -> bool:

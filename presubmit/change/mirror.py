@@ -32,7 +32,7 @@ from presubmit.change.submodules import (
 from presubmit.errors import GitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from presubmit.change.repository import Repository
@@ -116,7 +116,8 @@ class Mirror:
         patterns = tuple(keep)
         with _write_access():
             # What stops git is a folder that a test has closed, or a damaged git directory.
-            for mend in (lambda: open_folders(self.tree), self._remake):
+            mends: tuple[Callable[[], None], ...] = (self._open_folders, self._remake)
+            for mend in mends:
                 try:
                     return self._update(commit, clean=clean, keep=patterns)
                 except MissingSubmoduleError:
@@ -284,6 +285,9 @@ class Mirror:
         self._copy_shallow()
         if self._read_state().layout != _LAYOUT:
             self._write_state(_State(layout=_LAYOUT))
+
+    def _open_folders(self) -> None:
+        open_folders(self.tree)
 
     def _remake(self) -> None:
         remove(self._folder)

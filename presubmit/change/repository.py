@@ -66,13 +66,20 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 def read_repository(start: Path) -> Repository:
     """Find the repository that `start` lies in; GIT_DIR and the like in the environment do not matter."""
     start = start if start.is_dir() else start.parent
-    bare = _rev_parse(start, "--is-bare-repository") == "true"
-    if bare:
+    # Asked at once: these words cannot hold a line end, as the paths below can.
+    bare, inside, shallow, object_format = _rev_parse(
+        start,
+        "--is-bare-repository",
+        "--is-inside-work-tree",
+        "--is-shallow-repository",
+        "--show-object-format",
+    ).split("\n")
+    if bare == "true":
         raise GitError(
             f"{start} is a bare repository, without files to test",
             hint="run presubmit in a checkout of it (git clone, or git worktree add)",
         )
-    if _rev_parse(start, "--is-inside-work-tree") != "true":
+    if inside != "true":
         raise GitError(
             f"{start} is inside a git directory, not in a checkout",
             hint="change to the checkout's folder",
@@ -84,8 +91,8 @@ def read_repository(start: Path) -> Repository:
         common_dir=Path(_rev_parse(start, "--path-format=absolute", "--git-common-dir")),
         branch=_branch(start),
         head=resolve(start, "HEAD"),
-        shallow=_rev_parse(start, "--is-shallow-repository") == "true",
-        object_format=_rev_parse(start, "--show-object-format"),
+        shallow=shallow == "true",
+        object_format=object_format,
         superproject=Path(superproject) if superproject else None,
     )
     _make_own_folder(repository)

@@ -8,7 +8,6 @@ or file of an object that it is asked to write and already has, even one it mere
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -125,12 +124,20 @@ def _copy_index(repository: Repository, index: Path) -> None:
         git("rev-parse", "--path-format=absolute", "--git-path", "index", cwd=repository.top)
     )
     try:
-        # With its time: a file as new as the index is compared by content, since its size and time may not tell.
-        shutil.copy2(name, index)
+        _copy_with_time(Path(name), index)
     except FileNotFoundError:
         _index_git(repository, index, "read-tree", "--empty")  # a fresh repository has none
     else:
         _index_git(repository, index, "update-index", "-q", "--refresh", check=False)
+
+
+def _copy_with_time(index: Path, to: Path) -> None:
+    # A file as new as the index is compared by content, since its size and time may not tell: a copy without the
+    # index's own time hides an edit that was made within a second of `git add`.
+    with index.open("rb") as file:
+        info = os.fstat(file.fileno())
+        to.write_bytes(file.read())
+    os.utime(to, ns=(info.st_mtime_ns, info.st_mtime_ns))
 
 
 def _index_git(
@@ -205,7 +212,7 @@ def _add(repository: Repository, index: Path, found: _Worktree) -> tuple[str, ..
     if not paths:
         return ()
     hashed = index.with_name("hashed")
-    shutil.copy2(index, hashed)
+    _copy_with_time(index, hashed)
     _update(repository, hashed, paths, "--info-only")
     entries = _entries(repository, hashed, paths)
     absent = missing_objects(

@@ -127,6 +127,19 @@ class DockerBox:
                 if name != "none":
                     self._api.disconnect_container_from_network(self._container, name, force=True)
 
+    def end_commands(self, *, grace: float = 5.0) -> tuple[str, ...]:
+        """End every command that runs in the box, whoever started it; gives what ran.
+
+        For the process that holds the box, when one that was attached died without ending its own.
+        """
+        try:
+            running = self._survey("").mine
+            if running:
+                self._kill_tree("", grace)
+        except LostError as error:
+            raise EngineError(str(error)) from error
+        return tuple(process.words for process in running)
+
     def close(self) -> None:
         """End the box if it is ours (one that was only attached to goes on, and so does a kept one)."""
         if self._closed:

@@ -3,6 +3,9 @@
 ARG BASE=debian:bookworm
 FROM ${BASE}
 
+# Further packages, by name: those that the project's CI installs.
+ARG PACKAGES=""
+
 RUN apt-get update -qq \
  && DEBIAN_FRONTEND=noninteractive apt-get install -yqq --no-install-recommends \
       build-essential \
@@ -14,6 +17,7 @@ RUN apt-get update -qq \
       procps \
       python3-dev \
       python3-venv \
+      ${PACKAGES} \
  && rm -rf /var/lib/apt/lists/*
 
 # ccache's links come first, so that every build goes through it.

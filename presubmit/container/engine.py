@@ -7,6 +7,7 @@ import re
 import secrets
 import socket
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -37,6 +38,7 @@ from presubmit.values import Value
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from docker.api.client import APIClient
     from docker.client import DockerClient
 
     from presubmit.container.identity import Identity
@@ -84,6 +86,11 @@ class Engine:
         self._cache = cache
         self._boxes: list[DockerBox] = []
         self.info = info
+
+    @property
+    def api(self) -> APIClient:
+        """The engine's own interface, for what is not a step: a terminal in a box."""
+        return self._api
 
     def __enter__(self) -> Self:
         return self
@@ -168,11 +175,10 @@ class Engine:
     def close(self) -> None:
         """End every box that was started here, and let go of the engine."""
         boxes, self._boxes = self._boxes, []
-        try:
+        with ExitStack() as stack:
+            stack.callback(self._client.close)
             for box in boxes:
-                box.close()
-        finally:
-            self._client.close()
+                stack.callback(box.close)
 
     # --- parts of starting ---
 

@@ -49,6 +49,11 @@ def hint_for(error: BaseException) -> str:
     text = explain(error).lower()
     if "could not select device driver" in text or "unknown or invalid runtime name" in text:
         return "Install the NVIDIA container toolkit, or leave out the GPUs."
+    if "bind source path does not exist" in text:
+        return (
+            "The engine sees another file system than this process: a remote DOCKER_HOST cannot mount local folders, "
+            "and Docker Desktop only those that its file sharing lists."
+        )
     if "no space left on device" in text:
         return "Free space where the engine keeps its data (`docker system df`)."
     return ""

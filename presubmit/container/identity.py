@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
+import secrets
 import tarfile
 from typing import TYPE_CHECKING, Final
 
@@ -101,7 +101,7 @@ def write_once(path: Path, text: str) -> Path:
     """Write a small file for mounting, in one step; a file with this text is left alone."""
     if not path.is_file() or path.read_text(encoding="utf-8", errors="surrogateescape") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_name(f".{path.name}.{os.getpid()}")
+        scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         scratch.write_text(text, encoding="utf-8", errors="surrogateescape")
         scratch.chmod(0o644)
         scratch.replace(path)

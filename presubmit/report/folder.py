@@ -87,6 +87,11 @@ def find_run(top: Path, name: str | None) -> Path:
     return found[0]
 
 
+def list_runs(top: Path) -> list[Path]:
+    """List the folders of all runs that have a run.json, oldest first."""
+    return sorted(path.parent for path in (top / OWN / "runs").glob("*/run.json"))
+
+
 def read_run(folder: Path) -> dict[str, Any]:
     """Read a run's run.json. Raises UsageError where it is missing or damaged."""
     try:

@@ -12,7 +12,7 @@ from presubmit.report.escape import for_command_data, for_command_property, for_
 from presubmit.values import FailureClass, Mode, Outcome, State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
 
 _BEAT_SECONDS: Final = 10.0
+_MOST_FAILURES: Final = 20
 _LABELS: Final[Mapping[FailureClass, tuple[str, str]]] = {
     FailureClass.NEW: ("NEW", "bold red"),
     FailureClass.ON_BASE: ("ON BASE", "yellow"),
@@ -260,8 +261,11 @@ class Terminal:
         if verdict.failures:
             count = len(verdict.failures)
             self.line(f"{count} failure{'s' if count != 1 else ''}", "bold")
-            for failure in sorted(verdict.failures, key=lambda f: list(_LABELS).index(f.label)):
-                self._failure(failure)
+            groups = grouped(verdict.failures)
+            for failure, alike in groups[:_MOST_FAILURES]:
+                self._failure(failure, alike)
+            if len(groups) > _MOST_FAILURES:
+                self.line(f"  and {len(groups) - _MOST_FAILURES} more: presubmit report")
         for reproduced in verdict.reproduces:
             self.line(f"  {reproduces_in_words(reproduced)}")
         for text in verdict.not_run:
@@ -279,15 +283,18 @@ class Terminal:
         if command:
             self.line(f"next: {command}")
 
-    def _failure(self, failure: Failure) -> None:
+    def _failure(self, failure: Failure, alike: int) -> None:
         label, style = _LABELS[failure.label]
-        self.line(f"  {label:<9} {failure.subject}   {one_line(failure.message, 200)}", style)
+        more = f" (and {alike} more of its parameters)" if alike else ""
+        self.line(f"  {label:<9} {one_line(failure.subject)}{more}", style)
+        if failure.message:
+            self.line(f"            {one_line(failure.message, 200)}")
         parts = [f"base: {failure.base}"]
         if failure.detail:
             parts.append(failure.detail)
         self.line(f"            {' · '.join(parts)}")
         if failure.label is not FailureClass.ON_BASE and failure.repro:
-            self.line(f"            repro: {failure.repro}")
+            self.line(f"            repro: {one_line(failure.repro, 1000)}")
         if self._output == "github":
             self._annotate(failure, label)
 
@@ -300,6 +307,22 @@ class Terminal:
         with self._lock:
             self._stream.write(f"::{kind}{where}::{text}\n")
             self._stream.flush()
+
+
+def grouped(failures: Sequence[Failure]) -> list[tuple[Failure, int]]:
+    """Put a test's parameters together, worst class first: (one failure, how many more are like it)."""
+    order = list(_LABELS)
+    groups: dict[tuple[str, ...], list[Failure]] = {}
+    for failure in sorted(failures, key=lambda f: order.index(f.label)):
+        name = failure.subject
+        if failure.kind == "test":
+            path, _, rest = name.partition("::")
+            name = f"{path}::{rest.partition('[')[0]}"
+        key = (failure.label, failure.kind, name, failure.base, failure.detail)
+        groups.setdefault(key if failure.kind == "test" else (*key, failure.message), []).append(
+            failure
+        )
+    return [(members[0], len(members) - 1) for members in groups.values()]
 
 
 def selection_in_words(selection: Selection, plan: Plan) -> str:

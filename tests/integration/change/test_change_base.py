@@ -173,8 +173,10 @@ def long_history(made: Repo) -> Path:
     """Give an upstream whose main and feat parted 60 commits ago."""
     made.git("checkout", "-q", "-b", "feat2")
     bare = made.with_upstream(remote="far")
-    for number in range(60):
-        made.commit({"n": str(number)})
+    tree = made.git("rev-parse", "HEAD^{tree}")
+    for _ in range(60):
+        commit = made.git("commit-tree", "-p", "HEAD", "-m", "one more", tree)
+        made.git("update-ref", "HEAD", commit)
     made.git("push", "-q", "far", "HEAD:refs/heads/feat")
     return bare
 
@@ -240,3 +242,8 @@ def test_no_known_time_gives_no_warning(repo: Repo) -> None:
     (repo.path / ".git/logs/refs/remotes/upstream/main").unlink()
     (repo.path / ".git/FETCH_HEAD").unlink()
     assert base_of(repo.path).warning == ""
+
+
+def test_with_fetch_a_local_name_is_not_fetched(repo: Repo) -> None:
+    assert base_of(repo.path, base="fork", fetch=True).ref == "fork"
+    assert base_of(repo.path, fetch=True).ref == "upstream/main"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from presubmit.change import read_repository
+from presubmit.change.checkout import is_inside
 from presubmit.change.mirror import Mirror, open_mirror
 from presubmit.change.snapshot import take_snapshot
 from presubmit.errors import ExitCode, GitError
@@ -579,6 +580,22 @@ def test_a_submodule_that_the_project_never_updates_is_left_empty(
     repo.git("commit", "-q", "-m", "never")
     mirror.checkout(head(repo))
     assert list((mirror.tree / "libs/sub").iterdir()) == []
+
+
+def test_a_submodule_name_that_leads_elsewhere_is_not_believed(
+    repo: Repo, nested: Repo, mirror: Mirror, tmp_path: Path
+) -> None:
+    blob = '[submodule "../../../evil"]\n\tpath = libs/sub\n\turl = x\n'
+    repo.write({".gitmodules": blob})
+    mirror.checkout(snapshot(repo))
+    assert list((mirror.tree / "libs/sub").iterdir()) == []
+    assert not (tmp_path / "cache/evil").exists()
+
+
+def test_a_path_through_a_link_or_out_of_the_tree_is_not_inside(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/")
+    assert is_inside(tmp_path, "a/b")
+    assert not any(is_inside(tmp_path, path) for path in ("link/a", "../a", "/a", "a/./b"))
 
 
 def test_a_sha256_repository_is_mirrored(make_repo: MakeRepo, tmp_path: Path) -> None:

@@ -131,3 +131,10 @@ def test_a_git_folder_without_write_access_is_an_error(
     git(open_folder, "config", "--global", "--add", "safe.directory", str(open_folder))
     message = as_other_user(lambda: read_repository(open_folder))
     assert message == f"cannot write to {git_dir / 'presubmit'}: Permission denied"
+
+
+def test_a_repository_with_a_broken_configuration_is_an_error(make_repo: MakeRepo) -> None:
+    repo = make_repo({"a.py": ""})
+    (repo.path / ".git/config").write_text("[broken")
+    with pytest.raises(GitError, match="bad config line"):
+        read_repository(repo.path)

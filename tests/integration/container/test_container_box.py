@@ -186,6 +186,17 @@ def test_an_interrupt_ends_the_command_and_is_raised(run: Run) -> None:
     assert "sleep" not in run("ps", "-eo", "args").tail
 
 
+def test_the_holder_can_end_what_a_dead_session_left(box: DockerBox, run: Run) -> None:
+    found: list[ExecResult] = []
+    other = threading.Thread(target=lambda: found.append(run("sleep", "72")))
+    other.start()
+    time.sleep(0.6)
+    assert box.end_commands(grace=1) == ("sleep 72",)
+    other.join()
+    assert (found[0].outcome, found[0].exit_code) == (ExecOutcome.EXITED, 143)
+    assert box.end_commands() == ()
+
+
 def test_a_fork_bomb_is_ended(start: Callable[..., DockerBox], run: Run) -> None:
     box = start(network="none", limits=Limits(pids=40))
     found = run(
@@ -405,6 +416,26 @@ def test_programs_can_be_run_from_tmp(run: Run) -> None:
         ).tail
         == "ran\n"
     )
+
+
+def test_ci_parity_allows_what_sanitizers_need_and_limits_hold(
+    start: Callable[..., DockerBox], run: Run
+) -> None:
+    limits = Limits(cpus=1.5, ulimits=("nofile=512:600",))
+    box = start(network="none", profile="ci-parity", debug=True, limits=limits)
+    found = run("sh", "-c", "setarch -R true && ulimit -n && ulimit -c && echo $MAX_JOBS", box=box)
+    assert found.tail.split() == ["512", "unlimited", "1"]
+    assert "CapEff:\t0000000000000000" in run("cat", "/proc/self/status", box=box).tail
+
+
+def test_the_engine_knows_when_somebody_else_runs_a_command(box: DockerBox, run: Run) -> None:
+    assert not box._others_run("mine")
+    other = threading.Thread(target=run, args=("sleep", "1"))
+    other.start()
+    time.sleep(0.5)
+    assert box._others_run("mine")
+    other.join()
+    assert not box._others_run("mine")
 
 
 # --- network ---

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 from textwrap import dedent
 
 import pytest
@@ -91,8 +92,14 @@ def test_definitions_inside_if_try_with_and_match_count() -> None:
 
 
 def test_a_function_in_an_if_changes_without_its_module() -> None:
-    base = "if x:\n    def a(): return 1\n"
+    base = """
+        if x:
+            def a(): return 1
+            async def b(): ...
+            class C: ...
+    """
     assert changed(base, base.replace("1", "2")) == ["a"]
+    assert changed(base, base.replace("if x", "if y")) == ["<module>"]
 
 
 def test_overloads_and_property_parts_are_one_definition() -> None:
@@ -202,6 +209,14 @@ def test_what_cannot_be_parsed_gives_nothing_and_says_why(text: bytes) -> None:
     assert reading.problem
     assert changed_definitions(None, text, "a.py") == ()
     assert definitions.test_definitions_touched(None, text) == set()
+
+
+def test_source_too_deep_for_the_parser_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_deep(_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(ast, "parse", too_deep)
+    assert read_source("a.py", b"").problem == "RecursionError"
 
 
 def test_other_encodings_and_invalid_escapes_are_read() -> None:

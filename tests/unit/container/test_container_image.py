@@ -254,3 +254,31 @@ def test_facts_tell_a_devel_image_from_a_runtime_image() -> None:
 
 def test_facts_that_were_cut_short_are_none() -> None:
     assert parse_facts("fact python=3.11.2\n") is None
+
+
+def test_options_that_are_not_static_or_not_readable_are_notes() -> None:
+    text = "jobs:\n  a:\n    container:\n      image: x\n      options: {}\n"
+    for options in ("${{ matrix.o }}", '"-e \'A"', '"--memory"'):
+        choices, _ = workflow_images(text.format(options), path="ci.yml")
+        assert choices[0].options == Options()
+        assert choices[0].notes[0].startswith("ci.yml:4 jobs.a.container")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"dockerComposeFile": "c.yml"}', '{"image": "${localEnv:IMAGE}"}']
+)
+def test_a_devcontainer_without_a_usable_image_is_a_note(text: str) -> None:
+    found = choose({".devcontainer.json": text})
+    assert not found.found
+    assert found.notes
+
+
+def test_the_user_of_a_devcontainer_is_named_as_not_used() -> None:
+    found = choose({".devcontainer.json": '{"image": "x", "remoteUser": "vscode"}'})
+    assert found.remote_user == "vscode"
+    assert any("remoteUser vscode is not used" in note for note in found.notes)
+
+
+def test_the_same_image_named_twice_is_no_other() -> None:
+    found = choose({".devcontainer.json": '{"image": "a:1"}'}, cli="a:1", image="b:1")
+    assert found.others == ("b:1 (config container.image)",)

@@ -8,6 +8,7 @@ from presubmit.container.network import CA_FILE, NetworkSettings, read_network_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 def read(environ: Mapping[str, str], files: Mapping[str, str] | None = None) -> NetworkSettings:
@@ -139,3 +140,19 @@ def test_the_named_bundle_is_mounted_and_every_variable_points_at_it() -> None:
 def test_a_named_bundle_that_is_missing_gives_way_to_the_systems() -> None:
     found = read({"SSL_CERT_FILE": "/gone"}, {"/etc/ssl/certs/ca-certificates.crt": "y"})
     assert found.mounts[0].source == "/etc/ssl/certs/ca-certificates.crt"
+
+
+def test_odd_values_do_not_break_anything() -> None:
+    found = read({"HTTP_PROXY": "http://[u:p@x", "PIP_INDEX_URL": "", "NO_PROXY": "*"})
+    assert found.env_bare["NO_PROXY"] == "*"
+    assert "PIP_INDEX_URL" not in found.env_full
+
+
+def test_files_are_read_from_disk_by_default(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("x")
+    (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://named.test\n")
+    found = read_network_settings(
+        {"SSL_CERT_FILE": str(tmp_path / "ca.pem"), "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")}
+    )
+    assert found.mounts[0].source == str(tmp_path / "ca.pem")
+    assert found.env_full["PIP_INDEX_URL"] == "https://named.test"

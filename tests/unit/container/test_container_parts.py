@@ -3,13 +3,14 @@ from __future__ import annotations
 import errno
 import io
 import os
+import socket
 import tarfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from presubmit.container.engine import engine_info, image_ref
-from presubmit.container.faults import why_no_engine
+from presubmit.container.faults import hint_for, lost, why_no_engine
 from presubmit.container.identity import group_with, identity_files, passwd_with, resolve_user
 from presubmit.container.model import BoxMount, BoxSpec, Limits
 from presubmit.container.owner import Owner, is_alive, is_orphan, labels, this_process
@@ -21,7 +22,7 @@ from presubmit.container.settings import (
     prepare_mount_points,
     with_safe_directory,
 )
-from presubmit.container.stream import FrameError, Frames
+from presubmit.container.stream import Connection, FrameError, Frames
 from presubmit.errors import ConfigError, EngineError, ImageError
 
 if TYPE_CHECKING:
@@ -372,3 +373,59 @@ def test_an_image_for_another_machine_is_refused_by_name() -> None:
         match=r"image a \(from ci.yml:3\) is for linux/arm64, and this engine runs on x86_64",
     ):
         image_ref(found, name="a", origin="ci.yml:3", machine="x86_64")
+
+
+def test_a_gpu_or_mount_fault_has_a_next_step() -> None:
+    assert "toolkit" in hint_for(
+        RuntimeError('could not select device driver "" with capabilities: [[gpu]]')
+    )
+    assert "file system" in hint_for(
+        RuntimeError("invalid mount config: bind source path does not exist: /x")
+    )
+    assert "docker system df" in hint_for(RuntimeError("write /x: no space left on device"))
+    assert hint_for(RuntimeError("other")) == ""
+
+
+def test_a_conflict_means_that_the_box_is_gone_and_others_that_the_engine_is() -> None:
+    class Refusal(Exception):  # noqa: N818 - stands for docker's APIError
+        def __init__(self, status_code: int) -> None:
+            super().__init__("words")
+            self.status_code = status_code
+
+    assert "stopped or removed" in str(lost(Refusal(409)))
+    assert "stopped or removed" in str(lost(Refusal(404)))
+    assert "does not answer: words" in str(lost(Refusal(500)))
+
+
+def test_bytes_and_the_end_come_through_a_connection() -> None:
+    near, far = socket.socketpair()
+    connection = Connection(near)
+    assert connection.receive(0.01) == b""
+    far.sendall(b"abc")
+    assert connection.receive(1) == b"abc"
+    far.close()
+    assert connection.receive(1) is None
+    connection.close()
+    connection.close()
+
+
+def test_bytes_that_were_read_ahead_with_the_headers_are_not_lost() -> None:
+    class Response:
+        def __init__(self, reader: io.BufferedReader) -> None:
+            self.raw = type("Raw", (), {"_fp": type("Body", (), {"fp": reader})})
+
+        def close(self) -> None:
+            self.raw._fp.fp.close()  # type: ignore[attr-defined]
+
+    near, far = socket.socketpair()
+    reader = near.makefile("rb")
+    far.sendall(b"HTTP/1.1 101\r\nearly")
+    assert reader.readline() == b"HTTP/1.1 101\r\n"
+    hijacked = reader.raw
+    hijacked._response = Response(reader)  # type: ignore[attr-defined]
+    connection = Connection(hijacked)
+    assert connection.receive(1) == b"early"
+    far.sendall(b"late")
+    assert connection.receive(1) == b"late"
+    connection.close()
+    far.close()
