@@ -52,8 +52,9 @@ def judge_pytest(
     trouble: str = "",
     tail: str = "",
     chosen: bool = False,
+    root: str = "",
 ) -> Judged:
-    """Judge a run; `trouble` says why the command did not end by itself (timeout, out of memory)."""
+    """Judge a run; `trouble` says why it did not end by itself, `root` is the project's folder as it saw it."""
     run = _Run(
         exit_code=exit_code,
         junit=junit,
@@ -62,6 +63,7 @@ def judge_pytest(
         log=_COLOUR.sub("", tail),
         cases=record.cases or junit.cases,
         chosen=chosen,
+        root=root or record.root or record.rootdir,
     )
     outcome, reason, more = _verdict(run)
     cases = (*run.cases, *more)
@@ -80,6 +82,7 @@ class _Run(Value, frozen=True):
     log: str
     cases: tuple[Case, ...]
     chosen: bool
+    root: str
 
     @property
     def bad(self) -> list[Case]:
@@ -161,8 +164,7 @@ def _misused(run: _Run) -> _Verdict:
     if f'Error importing plugin "{_PLUGIN}"' in run.log:
         return Outcome.ERROR, "presubmit's own pytest plugin could not be imported", ()
     if (match := _CONFTEST.search(run.log)) is not None:
-        root = run.record.root or run.record.rootdir
-        place = _relative(match[1], root)
+        place = _relative(match[1], run.root)
         error = _LAST_ERROR.search(run.log, match.end())
         case = Case(
             id=place,
@@ -209,7 +211,7 @@ def _signal(exit_code: int) -> str | None:
 
 
 def _crashed(name: str, run: _Run) -> _Verdict:
-    running = run.record.unfinished[-1:] or _faulting(run.log, run.record)
+    running = run.record.unfinished[-1:] or _faulting(run.log, run.root)
     if name in _FROM_OUTSIDE or not running:
         where = f" while {running[0]} was running" if running else ""
         return Outcome.ERROR, f"ended by {name}{where}", ()
@@ -228,7 +230,7 @@ def _crashed(name: str, run: _Run) -> _Verdict:
     return Outcome.FAILED, reason, () if known else (case,)
 
 
-def _faulting(log: str, record: Record) -> tuple[str, ...]:
+def _faulting(log: str, root: str) -> tuple[str, ...]:
     """Find the test in faulthandler's output: the innermost frame that looks like one."""
     fatal = _FATAL.search(log)
     if fatal is None:
@@ -236,7 +238,7 @@ def _faulting(log: str, record: Record) -> tuple[str, ...]:
     for file, function in _FRAME.findall(log, fatal.start()):
         name = posixpath.basename(file)
         if function.startswith("test") and (name.startswith("test") or name.endswith("_test.py")):
-            return (f"{_relative(file, record.root or record.rootdir)}::{function}",)
+            return (f"{_relative(file, root)}::{function}",)
     return ()
 
 

@@ -118,6 +118,7 @@ class Project:
             record=read,
             tail=done.stdout,
             chosen="files" in chosen or "ids" in chosen,
+            root=str(self.root),
         )
         return Ran(done.returncode, done.stdout, read, judged, xml)
 
@@ -329,7 +330,7 @@ def test_sessions_that_tests_start_are_left_alone(project: Project) -> None:
 
                 @pytest.mark.parametrize("how", ["inprocess", "subprocess"])
                 def test_inner(pytester, how):
-                    pytester.makepyfile("def test_one(): pass\\ndef test_two(): assert 0")
+                    pytester.makepyfile(test_within="def test_one(): pass\\ndef test_two(): assert 0")
                     result = getattr(pytester, "runpytest_" + how)("-p", "no:cacheprovider")
                     result.assert_outcomes(passed=1, failed=1)
                 """,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from presubmit.replay import pytest_plugin as plugin
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def make_run(tmp_path: Path, **data: Any) -> plugin._Run:

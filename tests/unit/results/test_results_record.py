@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from presubmit.results.record import Record, parse_record, read_record
 from presubmit.values import Case, CaseOutcome, Counts
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SESSION = {
     "event": "session",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from presubmit.selector import RULES, Tree, imports_of, select
-from presubmit.selector.choose import Tests
 from presubmit.values import (
     Base,
     Change,
@@ -16,6 +17,9 @@ from presubmit.values import (
     Target,
     TargetKind,
 )
+
+if TYPE_CHECKING:
+    from presubmit.selector import Tests
 
 MODIFIED, ADDED, DELETED = FileStatus.MODIFIED, FileStatus.ADDED, FileStatus.DELETED
 

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from presubmit.selector import ImportCache, Imports, MemoryCache, SqliteCache, read_tree
 from presubmit.selector.tree import _blob_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 def write(root: Path, files: dict[str, str]) -> list[str]:
@@ -56,12 +60,12 @@ def test_a_name_that_is_no_utf8_survives(tmp_path: Path) -> None:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def cache(request: pytest.FixtureRequest, tmp_path: Path) -> ImportCache:
+def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ImportCache]:
     if request.param == "memory":
-        return MemoryCache()
-    made = SqliteCache(tmp_path / "folder" / "cache.db")
-    request.addfinalizer(made.close)
-    return made
+        yield MemoryCache()
+        return
+    with SqliteCache(tmp_path / "folder" / "cache.db") as made:
+        yield made
 
 
 def test_a_second_reading_parses_nothing(
