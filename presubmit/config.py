@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-class ContainerConfig(Value, frozen=True):
+class ContainerConfig(Value, frozen=True, kw_only=True):
     """`[container]`: read from the base commit or the user's config, since it widens what a change may do."""
 
     image: Annotated[str, Meta(description="Image to run in; it must be there already.")] = ""
@@ -60,7 +60,7 @@ class ContainerConfig(Value, frozen=True):
     ] = "hardened"
 
 
-class BuildConfig(Value, frozen=True):
+class BuildConfig(Value, frozen=True, kw_only=True):
     """`[build]`: how the project is built and installed."""
 
     mode: Annotated[
@@ -104,7 +104,7 @@ class BuildConfig(Value, frozen=True):
     timeout: Annotated[float, Meta(description="Seconds that a build may take.")] = 7200.0
 
 
-class TestsConfig(Value, frozen=True):
+class TestsConfig(Value, frozen=True, kw_only=True):
     """`[tests]`: how the tests are run."""
 
     command: Annotated[
@@ -124,7 +124,7 @@ class TestsConfig(Value, frozen=True):
     ] = ()
 
 
-class LintConfig(Value, frozen=True):
+class LintConfig(Value, frozen=True, kw_only=True):
     """`[lint]`: what is linted, and by what."""
 
     commands: Annotated[
@@ -139,7 +139,7 @@ class LintConfig(Value, frozen=True):
     timeout: Annotated[float, Meta(description="Seconds that one command may take.")] = 1800.0
 
 
-class DocsConfig(Value, frozen=True):
+class DocsConfig(Value, frozen=True, kw_only=True):
     """`[docs]`: docstrings and doctests."""
 
     convention: Annotated[str, Meta(description="`auto`, `numpy`, `google` or `rst`.")] = "auto"
@@ -154,7 +154,7 @@ class DocsConfig(Value, frozen=True):
     ] = "auto"
 
 
-class Config(Value, frozen=True):
+class Config(Value, frozen=True, kw_only=True):
     """The whole configuration."""
 
     base: Annotated[
@@ -191,14 +191,14 @@ GUARDED: Final = tuple(f"container.{name}" for name in ContainerConfig.__struct_
 GUARDED_ON_HOST: Final = ("build.command", "tests.command", "lint.commands")
 
 
-class Sourced(Value, frozen=True):
+class Sourced(Value, frozen=True, kw_only=True):
     """A Config and, for each option that is not at its default, where its value came from."""
 
     config: Config
     origins: dict[str, str]
 
 
-class ProjectFiles(Value, frozen=True):
+class ProjectFiles(Value, frozen=True, kw_only=True):
     """The texts of a commit's two possible config files; None where the file is absent."""
 
     pyproject: str | None
@@ -232,16 +232,26 @@ def flatten(tables: Mapping[str, Any], where: str) -> dict[str, Any]:
             flat[key.replace("-", "_")] = value
     for name in flat:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"did you mean `{near[0]}`?" if near else "see docs/reference/config.md"
+            near = _nearest(name)
+            hint = f"did you mean `{near}`?" if near else "see docs/reference/config.md"
             raise ConfigError(f"{where}: unknown option `{name}`", hint=hint)
     return flat
+
+
+def _nearest(name: str) -> str:
+    """Give the known name that is most like an unknown one: an option of its table, or a table's name."""
+    table = name.partition(".")[0]
+    among = option_names() if table in TABLES else (*Config.__struct_fields__,)
+    return next(iter(difflib.get_close_matches(name, among, n=1, cutoff=0.5)), "")
 
 
 def read_project(files: ProjectFiles, where: str) -> tuple[dict[str, Any], str]:
     """Read the project's options from its two possible files; both at once is an error."""
     pyproject = _parse(files.pyproject, f"{where}pyproject.toml")
-    tool = pyproject.get("tool", {}).get("presubmit")
+    tools = pyproject.get("tool", {})
+    tool = tools.get("presubmit") if isinstance(tools, dict) else None
+    if tool is not None and not isinstance(tool, dict):
+        raise ConfigError(f"{where}pyproject.toml: `tool.presubmit` is a table", hint="mend it")
     if tool is not None and files.presubmit is not None:
         raise ConfigError(
             "both presubmit.toml and [tool.presubmit] in pyproject.toml configure presubmit",
@@ -259,7 +269,11 @@ def read_user(text: str | None, where: str, repository: str) -> dict[str, Any]:
     tables = _parse(text, where)
     repositories = tables.pop("repo", {})
     options = flatten(tables, where)
+    if not isinstance(repositories, dict):
+        raise ConfigError(f"{where}: `repo` is a table", hint='write [repo."<folder>"]')
     for name, inner in repositories.items():
+        if not isinstance(inner, dict):
+            raise ConfigError(f"{where}: `repo.{name}` is a table", hint=f'write [repo."{name}"]')
         own = flatten(inner, f'{where} [repo."{name}"]')
         if repository == name or repository.endswith("/" + name.strip("/")):
             options |= own
@@ -292,7 +306,7 @@ def make_config(
     files change what only the base or the user may say (`trust_head` allows it).
     """
     project, name = read_project(head, "")
-    own, _ = read_project(base, "the base's ")
+    own = _read_base(base)
     above = {**user, **read_environment(environ), **command_line}
     guarded = (*GUARDED, *GUARDED_ON_HOST) if on_host else GUARDED
     if not trust_head:
@@ -312,6 +326,14 @@ def make_config(
             merged[option] = value
             origins[option] = environment_name(option) if origin == "environment" else origin
     return Sourced(config=_convert(merged, origins), origins=origins)
+
+
+def _read_base(files: ProjectFiles) -> dict[str, Any]:
+    """Read the base's options; a base that cannot be read allows nothing, but a change may mend it."""
+    try:
+        return read_project(files, "the base's ")[0]
+    except ConfigError:
+        return {}
 
 
 _TRUST_HINT: Final = (
@@ -355,11 +377,12 @@ def _convert(flat: Mapping[str, Any], origins: Mapping[str, str]) -> Config:
 
 def _convert_one(option: str, value: Any, kind: type[Value], name: str, origin: str) -> Any:  # noqa: ANN401 - TOML
     wanted = next(f.type for f in msgspec.structs.fields(kind) if f.name == name)
-    if isinstance(value, str) and "tuple" in str(wanted):
+    # The environment and the command line give text, in which a list is split at commas; a file has types.
+    from_text = origin in {environment_name(option), "command line"}
+    if from_text and isinstance(value, str) and "tuple" in str(wanted):
         value = [part.strip() for part in value.split(",") if part.strip()]
     try:
-        # Environment variables are text, so numbers may come as strings; TOML's own types stay strict enough.
-        return msgspec.convert(value, wanted, strict=False)
+        return msgspec.convert(value, wanted, strict=not from_text)
     except msgspec.ValidationError as error:
         raise ConfigError(
             f"{origin}: `{option}`: {str(error)[0].lower()}{str(error)[1:]}",

@@ -78,7 +78,7 @@ _DECLARES_EXTENSION: Final = re.compile(
 )
 
 
-class Project(Value, frozen=True):
+class Project(Value, frozen=True, kw_only=True):
     """A project's paths and its parsed pyproject.toml (empty where there is none)."""
 
     paths: frozenset[str]
@@ -105,7 +105,7 @@ def read_project(paths: Iterable[str], read: Callable[[str], str | None]) -> Pro
 # --- build ----------------------------------------------------------------------------------------------------------
 
 
-class Backend(Value, frozen=True):
+class Backend(Value, frozen=True, kw_only=True):
     """A PEP 517 build backend: `name` is `setuptools.build_meta`, paths are relative to the project."""
 
     name: str
@@ -181,7 +181,7 @@ def _is_test_path(path: str) -> bool:
 # --- requirements ---------------------------------------------------------------------------------------------------
 
 
-class TestRequirements(Value, frozen=True):
+class TestRequirements(Value, frozen=True, kw_only=True):
     """What has to be installed to test the project."""
 
     together: tuple[Requirements, ...]
@@ -256,7 +256,7 @@ def _sorted_out(
             # pip wants a hash for every line as soon as one has it: such a file is installed by itself.
             apart.append(Requirements(origin=requirements.origin, lines=tuple(remote)))
         elif remote:
-            plain += [line for line in remote if line not in plain]
+            plain += [line for line in dict.fromkeys(remote) if line not in plain]
             origins.append(requirements.origin)
     names = {
         _name_of(line)
@@ -283,6 +283,10 @@ def group_lines(project: Project, group: str, seen: tuple[str, ...] = ()) -> Ite
     if wanted not in groups or wanted in seen:
         why = "includes itself" if wanted in seen else "is not in pyproject.toml"
         raise ConfigError(f"the dependency group `{group}` {why}", hint="see [dependency-groups]")
+    if not isinstance(groups[wanted], list):
+        raise ConfigError(
+            f"the dependency group `{group}` is no list", hint="see [dependency-groups]"
+        )
     for entry in groups[wanted]:
         if isinstance(entry, str):
             yield from _expanded(project, entry)
@@ -337,19 +341,23 @@ def requirement_file_lines(
         )
     folder = posixpath.dirname(path)
     for line in _logical_lines(text):
-        name, _, value = line.replace("=", " ", 1).partition(" ")
-        if name in {"-r", "--requirement"} or line.startswith("-r"):
-            target = value.strip() if name in {"-r", "--requirement"} else line[2:].strip()
-            inner = posixpath.normpath(posixpath.join(folder, target))
-            if inner not in seen:
-                yield from requirement_file_lines(inner, read, (*seen, path))
-        elif name in {"-c", "--constraint"}:
-            yield f"-c {posixpath.normpath(posixpath.join(folder, value.strip()))}"
-        else:
+        named = _NAMES_A_FILE.match(line)
+        if named is None:
             yield line
+            continue
+        inner = posixpath.normpath(posixpath.join(folder, line[named.end() :].strip()))
+        if named.group().lstrip("-").startswith("c"):
+            yield f"-c {inner}"
+        elif inner not in seen:
+            yield from requirement_file_lines(inner, read, (*seen, path))
+
+
+_NAMES_A_FILE: Final = re.compile(r"-[rc]\s*|--(?:requirement|constraint)(?:=|\s+)")
 
 
 def _logical_lines(text: str) -> Iterator[str]:
+    # A comment does not go on in the next line, whatever it ends with.
+    text = re.sub(r"(?m)^\s*#.*$", "", text)
     for raw in text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines():
         line = re.sub(r"(^|\s+)#.*$", "", raw).strip()
         if line:
@@ -358,13 +366,19 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 def is_local_requirement(line: str) -> bool:
     """Whether installing this line runs code that is not from the package index: a path, URL or repository."""
-    if line.startswith(("-e", "--editable", ".", "/", "file:", "~")):
+    if line.startswith(("-e", "--editable")):
         return True
-    if line.startswith("-"):
-        return False
-    return (
-        bool(re.match(r"[\w.+-]+://|[\w.+-]+\+[\w.+-]+:|[^;#@\[<>=!~\s]*/", line)) or " @ " in line
-    )
+    return not line.startswith("-") and _LOCAL.match(line) is not None
+
+
+_LOCAL: Final = re.compile(
+    r"[./~]"  # a path
+    r"|[\w.-]+\+"  # git+https:, git+git@
+    r"|[\w.+-]+://|file:"
+    r"|[\w.-]+\s*(?:\[[^\]]*\]\s*)?@"  # PEP 508: name @ URL
+    r"|[^;#@\[<>=!~\s]*/"
+    r"|[^;#@\[<>=!~\s]+\.(?:whl|zip|tar\.\w+|tgz)\s*(?:;|$)"
+)
 
 
 def lock_constraints(project: Project, read: Callable[[str], str | None]) -> Requirements | None:
@@ -386,7 +400,9 @@ def lock_constraints(project: Project, read: Callable[[str], str | None]) -> Req
         except tomllib.TOMLDecodeError:
             continue
         versions: dict[str, set[str]] = {}
-        for package in locked:
+        for package in locked if isinstance(locked, list) else ():
+            if not isinstance(package, dict):
+                continue
             source = package.get("source", {})
             editable = isinstance(source, dict) and {"editable", "virtual", "directory"} & set(
                 source
@@ -418,10 +434,10 @@ def python_floor(project: Project, read: Callable[[str], str | None]) -> str:
     text = str(project.table("project").get("requires-python", ""))
     if not text:
         found = re.search(
-            r"python_requires\s*=\s*[\"']?([^\"'\n,)]+)",
-            (read("setup.cfg") or "") + (read("setup.py") or ""),
+            r"python_requires\s*=\s*(?:\"([^\"\n]+)\"|'([^'\n]+)'|([<>=!~][^\n]+))",
+            (read("setup.cfg") or "") + "\n" + (read("setup.py") or ""),
         )
-        text = found.group(1) if found else ""
+        text = next(filter(None, found.groups()), "") if found else ""
     versions = re.findall(r"(?:>=|~=|==|>)\s*3\.(\d+)", text)
     return f"3.{min(int(v) for v in versions)}" if versions else ""
 
@@ -447,7 +463,7 @@ def ruff_settings(project: Project, read: Callable[[str], str | None]) -> dict[s
     return {**top, **(lint if isinstance(lint, dict) else {})}
 
 
-class DocsConvention(Value, frozen=True):
+class DocsConvention(Value, frozen=True, kw_only=True):
     """A docstring convention (`numpy`, `google`, `rst` or empty), and whether the project enforces it."""
 
     name: str
@@ -464,7 +480,8 @@ def docs_convention(
     """
     ruff = ruff_settings(project, read)
     selected = [str(code) for key in ("select", "extend-select") for code in ruff.get(key, ())]
-    enforced = any(
+    ignored = {str(code) for key in ("ignore", "extend-ignore") for code in ruff.get(key, ())}
+    enforced = "D" not in ignored and any(
         code == "ALL" or re.fullmatch(r"D\d*", code) or code.startswith("DOC") for code in selected
     )
     configured = (

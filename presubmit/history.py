@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,21 +21,34 @@ create table if not exists evidence (key text primary key, result text not null,
 
 
 class History:
-    """The repository's history; a damaged file is set aside and begun anew, since it holds nothing irreplaceable."""
+    """The repository's history; a damaged file is set aside and begun anew, since it holds nothing irreplaceable.
 
-    def __init__(self, path: Path) -> None:
+    A file that is locked or cannot be written is left alone: the run then remembers nothing.
+    """
+
+    def __init__(self, path: Path, *, patience: float = 10.0) -> None:
         self.path = path
         self.note = ""
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._patience = patience
         try:
-            self._connection = self._open()
-        except sqlite3.DatabaseError as error:
-            path.replace(path.with_suffix(".damaged"))
-            self.note = f"{path.name} was damaged ({error}) and is begun anew"
-            self._connection = self._open()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = self._open_sound()
+        except (OSError, sqlite3.Error) as error:
+            self.note = f"{path.name} cannot be used ({error}): this run remembers nothing"
+            self._connection = self._open(":memory:")
 
-    def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=10, isolation_level=None)
+    def _open_sound(self) -> sqlite3.Connection:
+        try:
+            return self._open(self.path)
+        except sqlite3.OperationalError:
+            raise  # locked, read-only or no file: that is no damage
+        except sqlite3.DatabaseError as error:
+            self.path.replace(self.path.with_suffix(".damaged"))
+            self.note = f"{self.path.name} was damaged ({error}) and is begun anew"
+            return self._open(self.path)
+
+    def _open(self, name: Path | str) -> sqlite3.Connection:
+        connection = sqlite3.connect(name, timeout=self._patience, isolation_level=None)
         try:
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
@@ -53,20 +66,18 @@ class History:
 
     def step_seconds(self, key: str) -> float | None:
         """Give the seconds that a step with this key took last, or None."""
-        row = self._connection.execute("select seconds from step where key = ?", (key,)).fetchone()
-        return None if row is None else float(row[0])
+        rows = self._read("select seconds from step where key = ?", key)
+        return float(rows[0][0]) if rows else None
 
     def test_seconds(self) -> dict[str, float]:
         """Give the last known seconds of each test file."""
-        rows = self._connection.execute("select path, seconds from test_file")
+        rows = self._read("select path, seconds from test_file")
         return {str(path): float(seconds) for path, seconds in rows}
 
     def evidence(self, key: str) -> str | None:
         """Give the stored green result of a step with this key, as JSON, or None."""
-        row = self._connection.execute(
-            "select result from evidence where key = ?", (key,)
-        ).fetchone()
-        return None if row is None else str(row[0])
+        rows = self._read("select result from evidence where key = ?", key)
+        return str(rows[0][0]) if rows else None
 
     def write_step(self, key: str, seconds: float) -> None:
         """Remember how long a step took."""
@@ -85,7 +96,14 @@ class History:
             "insert or replace into evidence values (?, ?, datetime('now'))", [(key, result)]
         )
 
+    # A full disk, a locked or a damaged file must not cost the run its verdict: history is a convenience.
+
+    def _read(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error:
+            return []
+
     def _write(self, statement: str, rows: list[tuple[object, ...]]) -> None:
-        # A full disk or a locked file must not cost the run its verdict: history is a convenience.
         with contextlib.suppress(sqlite3.Error):
             self._connection.executemany(statement, rows)

@@ -42,7 +42,7 @@ NUMPYDOC: Final = "numpydoc>=1.8,<2"
 LINTRUNNER: Final = "lintrunner>=0.12"
 
 
-class Ask(Value, frozen=True):
+class Ask(Value, frozen=True, kw_only=True):
     """What the command line asks of a plan."""
 
     tier: Tier = Tier.STANDARD
@@ -58,7 +58,7 @@ class Ask(Value, frozen=True):
     """Seconds for the whole run."""
 
 
-class Facts(Value, frozen=True):
+class Facts(Value, frozen=True, kw_only=True):
     """What the head tree (or the base's) says of itself, beyond the selection."""
 
     project: convention.Project
@@ -100,7 +100,10 @@ def make_plan(
     docs = _docs_steps(change, facts, config, ask, left_out)
     needs_build = any(step.needs for step in (*tests, *docs))
     build = _build_steps(change, facts, config, needs_build=needs_build, clean=clean_build)
-    if not build:
+    if build and ask.tier is Tier.QUICK and facts.native and not needs_build:
+        build = []
+        left_out.append("build: tier quick builds no extension modules")
+    elif not build:
         left_out.append("build: nothing in this change needs one")
     steps = _chosen((*lint, *build, *tests, *docs), ask)
     incomplete = [f"--only {name}" for name in ask.only] + [f"--skip {name}" for name in ask.skip]
@@ -111,7 +114,7 @@ def make_plan(
         left_out=tuple(left_out),
         incomplete=tuple(incomplete),
         unavailable=unavailable if ask.tier is Tier.FULL else (),
-        budget_cut=cut,
+        budget_cut=cut if any(step.role is Role.TESTS for step in steps) else (),
     )
 
 
@@ -179,13 +182,17 @@ def _lint_steps(
             PlanStep(
                 id=f"lint.{number}",
                 role=Role.LINT,
-                title=work.tool if work.tool != "command" else work.command[0],
+                title=work.tool if work.tool != "command" else _first_word(work.command[-1]),
                 work=work,
                 origin=origin,
                 why=f"{len(work.files)} changed files",
             )
         )
     return steps
+
+
+def _first_word(command: str) -> str:
+    return next(iter(command.split()), command)
 
 
 def _lint_commands(

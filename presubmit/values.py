@@ -41,7 +41,7 @@ class FileStatus(StrEnum):
     RENAMED = "renamed"
 
 
-class ChangedFile(Value, frozen=True):
+class ChangedFile(Value, frozen=True, kw_only=True):
     """One file of the change; `old_path` is set for a rename (and equals `path` otherwise nowhere)."""
 
     path: str
@@ -62,7 +62,7 @@ class TargetKind(StrEnum):
     COMMIT = "commit"
 
 
-class Target(Value, frozen=True):
+class Target(Value, frozen=True, kw_only=True):
     """The tree under test: `tree` is a git tree id, `snapshot` a commit of it in presubmit's own object folder."""
 
     kind: TargetKind
@@ -74,7 +74,7 @@ class Target(Value, frozen=True):
     untracked: tuple[str, ...] = ()
 
 
-class Base(Value, frozen=True):
+class Base(Value, frozen=True, kw_only=True):
     """What the change is compared with, and how it was found."""
 
     ref: str
@@ -86,7 +86,7 @@ class Base(Value, frozen=True):
     warning: str = ""
 
 
-class Change(Value, frozen=True):
+class Change(Value, frozen=True, kw_only=True):
     """A change: everything between the base and the tree under test."""
 
     top: str
@@ -101,7 +101,7 @@ class Change(Value, frozen=True):
     """Paths of the submodules in the tree under test."""
 
 
-class Definition(Value, frozen=True):
+class Definition(Value, frozen=True, kw_only=True):
     """A class or function in one file: where it stands and whether users of the project may rely on it."""
 
     path: str
@@ -127,7 +127,7 @@ class Mode(StrEnum):
     NONE = "none"
 
 
-class Reason(Value, frozen=True):
+class Reason(Value, frozen=True, kw_only=True):
     """Why a test was chosen: the rule, and the chain from the changed file to the test."""
 
     rule: str
@@ -135,7 +135,7 @@ class Reason(Value, frozen=True):
     chain: tuple[str, ...] = ()
 
 
-class ChosenTest(Value, frozen=True):
+class ChosenTest(Value, frozen=True, kw_only=True):
     """One chosen test file; `rank` 0 is the nearest to the change."""
 
     path: str
@@ -143,7 +143,7 @@ class ChosenTest(Value, frozen=True):
     rank: int = 0
 
 
-class Selection(Value, frozen=True):
+class Selection(Value, frozen=True, kw_only=True):
     """The chosen test files, and what could not be decided (which only ever widens the choice)."""
 
     mode: Mode
@@ -177,7 +177,7 @@ class Tier(StrEnum):
     FULL = "full"
 
 
-class Syntax(Value, frozen=True, tag="syntax"):
+class Syntax(Value, frozen=True, kw_only=True, tag="syntax"):
     """Parse the changed Python files at the lowest Python that the project supports."""
 
     files: tuple[str, ...]
@@ -185,7 +185,7 @@ class Syntax(Value, frozen=True, tag="syntax"):
     """`3.8`; empty where the project names none."""
 
 
-class LintCommand(Value, frozen=True, tag="lint-command"):
+class LintCommand(Value, frozen=True, kw_only=True, tag="lint-command"):
     """Run one lint command on the changed files."""
 
     command: tuple[str, ...]
@@ -197,14 +197,14 @@ class LintCommand(Value, frozen=True, tag="lint-command"):
     timeout: float = 1800.0
 
 
-class Requirements(Value, frozen=True):
+class Requirements(Value, frozen=True, kw_only=True):
     """Requirement lines that are installed together, and what named them."""
 
     origin: str
     lines: tuple[str, ...]
 
 
-class Build(Value, frozen=True, tag="build"):
+class Build(Value, frozen=True, kw_only=True, tag="build"):
     """Build and install the project in the lane's environment."""
 
     mode: str
@@ -235,7 +235,7 @@ class Build(Value, frozen=True, tag="build"):
     timeout: float = 7200.0
 
 
-class Tests(Value, frozen=True, tag="tests"):
+class Tests(Value, frozen=True, kw_only=True, tag="tests"):
     """Run one shard of the chosen tests."""
 
     command: tuple[str, ...]
@@ -261,7 +261,7 @@ class Tests(Value, frozen=True, tag="tests"):
     timeout: float = 3600.0
 
 
-class Docstrings(Value, frozen=True, tag="docstrings"):
+class Docstrings(Value, frozen=True, kw_only=True, tag="docstrings"):
     """Check the docstrings of the changed public definitions."""
 
     definitions: tuple[Definition, ...]
@@ -273,7 +273,7 @@ class Docstrings(Value, frozen=True, tag="docstrings"):
     timeout: float = 600.0
 
 
-class Doctests(Value, frozen=True, tag="doctests"):
+class Doctests(Value, frozen=True, kw_only=True, tag="doctests"):
     """Run the doctests of the changed modules."""
 
     command: tuple[str, ...]
@@ -284,7 +284,7 @@ class Doctests(Value, frozen=True, tag="doctests"):
 Work = Syntax | LintCommand | Build | Tests | Docstrings | Doctests
 
 
-class PlanStep(Value, frozen=True):
+class PlanStep(Value, frozen=True, kw_only=True):
     """One step: what it does, where its command comes from and why it is there."""
 
     id: str
@@ -299,7 +299,7 @@ class PlanStep(Value, frozen=True):
     expected_seconds: float | None = None
 
 
-class Plan(Value, frozen=True):
+class Plan(Value, frozen=True, kw_only=True):
     """What a run will do, in order; `left_out` says what it will not, and why."""
 
     tier: Tier
@@ -335,7 +335,7 @@ class CaseOutcome(StrEnum):
     XFAILED = "xfailed"
 
 
-class Case(Value, frozen=True):
+class Case(Value, frozen=True, kw_only=True):
     """One test: `id` is its pytest node id where it is known, else `classname::name`."""
 
     id: str
@@ -354,7 +354,7 @@ class Case(Value, frozen=True):
     """The failure's long text, bounded."""
 
 
-class Counts(Value, frozen=True):
+class Counts(Value, frozen=True, kw_only=True):
     """How many tests ended how."""
 
     passed: int = 0
@@ -363,7 +363,7 @@ class Counts(Value, frozen=True):
     skipped: int = 0
 
 
-class Finding(Value, frozen=True):
+class Finding(Value, frozen=True, kw_only=True):
     """Something that a tool found: lint, docstring, build or syntax."""
 
     kind: str
@@ -377,7 +377,7 @@ class Finding(Value, frozen=True):
     code: str = ""
 
 
-class Rerun(Value, frozen=True):
+class Rerun(Value, frozen=True, kw_only=True):
     """How a failing test did when it was run again on head."""
 
     id: str
@@ -387,7 +387,7 @@ class Rerun(Value, frozen=True):
     """The same, in the whole shard in the same order; empty where that was not run."""
 
 
-class StepResult(Value, frozen=True):
+class StepResult(Value, frozen=True, kw_only=True):
     """What became of one step; `log` is relative to the run folder."""
 
     id: str
@@ -414,7 +414,7 @@ class StepResult(Value, frozen=True):
     """Extension modules that a build produced."""
 
 
-class Reproduces(Value, frozen=True):
+class Reproduces(Value, frozen=True, kw_only=True):
     """Whether a new or changed test fails without the change; None where that could not be told."""
 
     test: str
@@ -422,7 +422,7 @@ class Reproduces(Value, frozen=True):
     reason: str = ""
 
 
-class BaseResults(Value, frozen=True):
+class BaseResults(Value, frozen=True, kw_only=True):
     """What the base gave, where it was asked; `reason` says why it was not."""
 
     reason: str = ""
@@ -449,7 +449,7 @@ class FailureClass(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Failure(Value, frozen=True):
+class Failure(Value, frozen=True, kw_only=True):
     """One failure of any kind, classed."""
 
     kind: str
@@ -479,7 +479,7 @@ class State(StrEnum):
     NOTHING = "nothing"
 
 
-class Verdict(Value, frozen=True):
+class Verdict(Value, frozen=True, kw_only=True):
     """What a run says of the change."""
 
     state: State

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import select
 import shutil
 import signal
@@ -12,6 +13,7 @@ import tty
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from presubmit.container.scripts import MARKER
 from presubmit.process import call
 
 if TYPE_CHECKING:
@@ -34,7 +36,12 @@ def interact(
         list(argv),
         stdin=True,
         tty=True,
-        environment={**env, "TERM": os.environ.get("TERM", "xterm")},
+        # The marker, so that a step's end beside it does not take the shell for that step's stray.
+        environment={
+            **env,
+            "TERM": os.environ.get("TERM", "xterm"),
+            MARKER: secrets.token_hex(16),
+        },
         workdir=cwd,
     )
     stream = api.exec_start(made["Id"], tty=True, socket=True)

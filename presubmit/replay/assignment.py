@@ -5,7 +5,7 @@ from __future__ import annotations
 from presubmit.values import PlanStep, Value
 
 
-class Lane(Value, frozen=True):
+class Lane(Value, frozen=True, kw_only=True):
     """A box with its folders, by their names inside the box and, with `host_`, outside it.
 
     `box` is what `presubmit.container.attach` takes. The lane `head` and the lane `base` have the same names
@@ -29,7 +29,7 @@ class Lane(Value, frozen=True):
     on_host: bool = False
 
 
-class Assignment(Value, frozen=True):
+class Assignment(Value, frozen=True, kw_only=True):
     """The steps of one Nox session."""
 
     lane: Lane

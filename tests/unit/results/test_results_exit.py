@@ -202,6 +202,8 @@ def test_disagreement_and_what_is_missing_are_said() -> None:
     assert notes == (
         "presubmit's pytest plugin had an error: w: e",
         "4 chosen were not there to be run: a, b, c, …",
-        "record and JUnit file disagree: 1 passed, 0 failed, 0 errors, 0 skipped;"
-        " 1 passed, 0 failed, 0 errors, 1 skipped",
+        (
+            "record and JUnit file disagree: 1 passed, 0 failed, 0 errors, 0 skipped;"
+            " 1 passed, 0 failed, 0 errors, 1 skipped"
+        ),
     )

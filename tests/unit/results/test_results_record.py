@@ -144,13 +144,13 @@ def test_a_session_without_end_among_others_is_told() -> None:
 
 
 def test_junk_is_counted_and_survived() -> None:
-    junk = (
-        b"\xff\xfe\n[1]\n{\n{}\nnull\n{'event': 1}\n"
-        + b'{"event": "start", "id": 7}\n'
-        + b"[" * 100_000
-        + b"\n"
-        + b'{"event": "phase", "id": "t", "seconds": "x", "line": true, "outcome": []}\n'
-        + b'{"event": "end", "exit": "x", "modules": [1], "missing": {"a": 1}}\n'
+    junk = b"\n".join(
+        (
+            *(b"\xff\xfe", b"[1]", b"{", b"{}", b"null", b"{'event': 1}", b"[" * 100_000),
+            b'{"event": "start", "id": 7}',
+            b'{"event": "phase", "id": "t", "seconds": "x", "line": true, "outcome": []}',
+            b'{"event": "end", "exit": "x", "modules": [1], "missing": {"a": 1}}',
+        )
     )
     record = parse_record(lines(SESSION) + junk)
     assert record.junk == 8

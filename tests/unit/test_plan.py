@@ -1,0 +1,625 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from presubmit import convention, values
+from presubmit.config import Config, Sourced
+from presubmit.errors import ExitCode, UsageError
+from presubmit.plan import Ask, Facts, balance, build_work, duration_key, make_plan
+from presubmit.values import (
+    Base,
+    Build,
+    Change,
+    ChangedFile,
+    ChosenTest,
+    Definition,
+    Docstrings,
+    Doctests,
+    FileStatus,
+    LintCommand,
+    Mode,
+    Plan,
+    PlanStep,
+    Reason,
+    Role,
+    Selection,
+    Syntax,
+    Target,
+    TargetKind,
+    Tier,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PURE = {
+    "pyproject.toml": "[project]\nname = 'x'\n[build-system]\nbuild-backend = 'b'\n",
+    "src/x/__init__.py": "1",
+    "src/x/a.py": "1",
+    "tests/test_a.py": "1",
+}
+NATIVE = {
+    **PURE,
+    "setup.py": "setup(ext_modules=[Extension('x._x', ['src/x/_x.c'])])",
+    "src/x/_x.c": "int x;",
+}
+
+
+def changed(*paths: str, status: FileStatus = FileStatus.MODIFIED) -> Change:
+    return Change(
+        top="/t",
+        common_dir="/t/.git",
+        branch=None,
+        target=Target(kind=TargetKind.WORKTREE, commit=None, tree="tree-of-head", snapshot="s"),
+        base=Base(ref="main", commit="b", tree="u", how="test"),
+        files=tuple(ChangedFile(path=path, status=status) for path in paths),
+    )
+
+
+def chosen(*paths: str, mode: Mode = Mode.SCOPED, why: str = "why") -> Selection:
+    tests = tuple(
+        ChosenTest(path=path, reasons=(Reason(rule="r", text="t"),), rank=rank)
+        for rank, path in enumerate(paths)
+    )
+    return Selection(mode=mode, tests=tests, known=9, why=why)
+
+
+NONE = chosen(mode=Mode.NONE, why="nothing that a test reads changed")
+
+
+def definition(path: str) -> Definition:
+    return Definition(
+        path=path,
+        qualname="f",
+        kind="function",
+        public=True,
+        first_line=1,
+        last_line=2,
+        docstring=True,
+        digest="d",
+    )
+
+
+def facts(files: Mapping[str, str] = PURE, **given: Any) -> Facts:
+    project = convention.read_project(files, files.get)
+    plain: dict[str, Any] = {
+        "project": project,
+        "requirements": convention.test_requirements(
+            project, files.get, extras=(), groups=(), files=(), packages=()
+        ),
+        "backend": convention.build_backend(project),
+        "native": convention.native_sources(project, files.get),
+        "floor": "3.9",
+        "lint_tool": "ruff",
+        "docs": convention.docs_convention(project, files.get, ()),
+        "definitions": (),
+        "doctests": False,
+        "blobs": dict(files),
+    }
+    return Facts(**{**plain, **given})
+
+
+def config(origins: Mapping[str, str] | None = None, **tables: dict[str, Any]) -> Sourced:
+    return Sourced(config=msgspec.convert(tables, Config), origins=dict(origins or {}))
+
+
+def plan(
+    change: Change,
+    selection: Selection,
+    *,
+    of: Facts | None = None,
+    sourced: Sourced | None = None,
+    seconds: Mapping[str, float] | None = None,
+    clean_build: bool = False,
+    **asked: Any,
+) -> Plan:
+    return make_plan(
+        change,
+        selection,
+        of or facts(),
+        sourced or config(),
+        Ask(**asked),
+        seconds=seconds or {},
+        clean_build=clean_build,
+    )
+
+
+def ids(made: Plan) -> list[str]:
+    return [step.id for step in made.steps]
+
+
+def step(made: Plan, name: str) -> PlanStep:
+    return next(one for one in made.steps if one.id == name)
+
+
+def shards(made: Plan) -> list[values.Tests]:
+    return [one.work for one in made.steps if isinstance(one.work, values.Tests)]
+
+
+CHANGE = changed("src/x/a.py", "tests/test_a.py")
+CHOSEN = chosen("tests/test_a.py", "tests/test_b.py")
+
+
+# --- tiers ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_usual_change_is_linted_built_and_tested_in_this_order() -> None:
+    assert ["lint.1", "lint.2", "build.1", "tests.1"] == ids(plan(CHANGE, CHOSEN))
+
+
+def test_tier_quick_tests_a_pure_project() -> None:
+    assert "tests.1" in ids(plan(CHANGE, CHOSEN, tier=Tier.QUICK))
+
+
+def test_tier_quick_neither_builds_nor_tests_a_native_project_and_says_so() -> None:
+    made = plan(CHANGE, CHOSEN, of=facts(NATIVE), tier=Tier.QUICK)
+    assert ["lint.1", "lint.2"] == ids(made)
+    assert "tests: they need a build, which tier quick leaves out" in made.left_out
+
+
+def test_tier_quick_does_not_build_even_where_native_code_changed() -> None:
+    made = plan(changed("src/x/_x.c"), CHOSEN, of=facts(NATIVE), tier=Tier.QUICK)
+    assert [] == ids(made)
+    assert "build: tier quick builds no extension modules" in made.left_out
+
+
+def test_tier_quick_tests_a_native_project_where_tests_are_asked_for_by_name() -> None:
+    made = plan(CHANGE, CHOSEN, of=facts(NATIVE), tier=Tier.QUICK, arguments=("tests/test_a.py",))
+    assert ["lint.1", "lint.2", "build.1", "tests.1"] == ids(made)
+
+
+def test_tier_full_says_that_benchmarks_are_not_run() -> None:
+    assert plan(CHANGE, CHOSEN, tier=Tier.FULL).unavailable
+    assert () == plan(CHANGE, CHOSEN).unavailable
+
+
+def test_a_change_of_documents_alone_is_neither_built_nor_tested_and_that_is_said() -> None:
+    made = plan(changed("README.md"), NONE)
+    assert [] == ids(made)
+    assert (
+        "ruff: no changed file for it",
+        "tests: nothing that a test reads changed",
+        "docstrings: no public definition changed",
+        "build: nothing in this change needs one",
+    ) == made.left_out
+
+
+def test_a_selection_without_a_reason_is_given_one() -> None:
+    made = plan(changed("README.md"), chosen(mode=Mode.NONE, why=""))
+    assert "tests: no test is affected" in made.left_out
+
+
+# --- only and skip --------------------------------------------------------------------------------------------------
+
+
+def test_only_a_role_brings_what_it_needs() -> None:
+    made = plan(CHANGE, CHOSEN, only=("tests",))
+    assert ["build.1", "tests.1"] == ids(made)
+    assert ("--only tests",) == made.incomplete
+
+
+def test_only_what_needs_nothing_brings_nothing_else() -> None:
+    assert ["lint.2"] == ids(plan(CHANGE, CHOSEN, only=("lint.2",)))
+
+
+def test_only_a_role_that_has_no_step_gives_an_empty_plan() -> None:
+    assert [] == ids(plan(changed("README.md"), NONE, only=("tests",)))
+
+
+def test_skip_leaves_a_step_out_and_says_so() -> None:
+    made = plan(CHANGE, CHOSEN, skip=("lint.2",))
+    assert ["lint.1", "build.1", "tests.1"] == ids(made)
+    assert ("--skip lint.2",) == made.incomplete
+
+
+@pytest.mark.parametrize("name", ["build", "build.1"])
+def test_skipping_what_another_step_needs_is_an_error(name: str) -> None:
+    with pytest.raises(UsageError, match=r"--skip build\.1: other steps need it"):
+        plan(CHANGE, CHOSEN, skip=(name,))
+
+
+def test_what_is_needed_may_be_skipped_with_those_that_need_it() -> None:
+    assert ["lint.1", "lint.2"] == ids(plan(CHANGE, CHOSEN, skip=("build", "tests")))
+
+
+@pytest.mark.parametrize("where", ["only", "skip"])
+def test_a_name_that_is_no_step_is_an_error_that_lists_the_steps(where: str) -> None:
+    with pytest.raises(UsageError, match="no step `test`") as caught:
+        plan(CHANGE, CHOSEN, **{where: ("test",)})
+    assert "tests.1" in caught.value.hint
+    assert ExitCode.USAGE == caught.value.exit_code
+
+
+# --- lint -----------------------------------------------------------------------------------------------------------
+
+
+def test_changed_python_files_are_parsed_at_the_projects_lowest_python() -> None:
+    work = step(plan(changed("a.py", "b.pyi", "c.txt"), CHOSEN), "lint.1").work
+    assert Syntax(files=("a.py", "b.pyi"), floor="3.9") == work
+
+
+def test_deleted_files_are_not_linted() -> None:
+    made = plan(changed("a.py", status=FileStatus.DELETED), CHOSEN)
+    assert ["build.1", "tests.1"] == ids(made)
+
+
+def test_submodules_are_not_linted() -> None:
+    change = msgspec.structs.replace(changed("vendored.py"), submodules=("vendored.py",))
+    assert [] == ids(plan(change, NONE))
+
+
+@pytest.mark.parametrize("tool", ["pre-commit", "lintrunner"])
+def test_a_tool_that_takes_any_file_gets_every_changed_file(tool: str) -> None:
+    made = plan(changed("a.md"), NONE, of=facts(lint_tool=tool))
+    work = step(made, "lint.1").work
+    assert isinstance(work, LintCommand)
+    assert ((tool,), ("a.md",)) == (work.command, work.files)
+
+
+def test_ruff_gets_python_files_only() -> None:
+    work = step(plan(changed("a.md", "a.py"), NONE), "lint.2").work
+    assert isinstance(work, LintCommand)
+    assert ("a.py",) == work.files
+
+
+def test_a_project_without_a_known_lint_tool_says_so() -> None:
+    made = plan(changed("a.py"), NONE, of=facts(lint_tool=""))
+    assert ["lint.1"] == ids(made)
+    assert "lint: the project configures no lint tool that presubmit knows" in made.left_out
+
+
+def test_configured_lint_commands_take_the_place_of_the_usual_tool() -> None:
+    sourced = config(
+        {"lint.commands": "presubmit.toml"},
+        lint={"commands": ["make lint", "flake8 {files}"], "packages": ["flake8"]},
+    )
+    made = plan(changed("a.py"), NONE, sourced=sourced)
+    assert [
+        ("lint.1", "syntax", "convention: requires-python"),
+        ("lint.2", "make", "config presubmit.toml"),
+        ("lint.3", "flake8", "config presubmit.toml"),
+    ] == [(one.id, one.title, one.origin) for one in made.steps]
+
+
+# --- build ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["pyproject.toml", "setup.py", "src/x/_x.c"])
+def test_a_changed_source_of_a_native_build_is_built_though_no_test_is_affected(
+    path: str,
+) -> None:
+    made = plan(changed(path), NONE, of=facts(NATIVE))
+    assert f"{path} is built from" == step(made, "build.1").why
+
+
+def test_a_c_file_in_a_pure_project_needs_no_build() -> None:
+    assert [] == ids(plan(changed("tests/data/broken.c"), NONE))
+
+
+def test_a_project_without_a_backend_gets_an_environment_only() -> None:
+    made = plan(CHANGE, CHOSEN, of=facts({"a.py": ""}))
+    work = step(made, "build.1").work
+    assert isinstance(work, Build)
+    assert ("none", "environment", True) == (
+        work.mode,
+        step(made, "build.1").title,
+        shards(made)[0].on_path,
+    )
+
+
+def test_a_build_command_comes_from_the_config() -> None:
+    sourced = config(
+        {"build.command": "user.toml"}, build={"mode": "command", "command": "make install"}
+    )
+    made = step(plan(CHANGE, CHOSEN, sourced=sourced), "build.1")
+    assert isinstance(made.work, Build)
+    assert ("make install", "config user.toml") == (made.work.command, made.origin)
+
+
+def test_a_clean_build_is_passed_on() -> None:
+    work = step(plan(CHANGE, CHOSEN, clean_build=True), "build.1").work
+    assert isinstance(work, Build)
+    assert work.clean
+
+
+def test_modules_are_not_expected_where_the_config_says_so() -> None:
+    sourced = config(build={"native": "none"})
+    assert () == build_work(facts(NATIVE), sourced, tree="t", clean=False).native
+
+
+def key(files: Mapping[str, str], *, tree: str = "t", clean: bool = False, **build: Any) -> str:
+    return build_work(facts(files), config(build=build), tree=tree, clean=clean).key
+
+
+def test_the_key_of_a_pure_build_stays_when_only_a_python_body_changed() -> None:
+    assert key(PURE) == key({**PURE, "src/x/a.py": "2"}, tree="u")
+
+
+def test_a_clean_build_has_the_key_of_any_other() -> None:
+    assert key(PURE) == key(PURE, clean=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pyproject.toml": PURE["pyproject.toml"] + "# x\n"},
+        {"setup.cfg": "[metadata]"},
+        {"MANIFEST.in": "include x"},
+        {"src/y/__init__.py": ""},
+        {"y.py": ""},
+        {"requirements-test.txt": "pytest-cov"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_the_key_of_a_pure_build_changes_with_what_is_built_from(change: dict[str, str]) -> None:
+    assert key(PURE) != key({**PURE, **change})
+
+
+def test_the_key_changes_with_a_file_that_triggers_name() -> None:
+    other = {**PURE, "src/x/table.txt": "2"}
+    first = {**PURE, "src/x/table.txt": "1"}
+    assert key(first) == key(other)
+    assert key(first, triggers=["*.txt"]) != key(other, triggers=["*.txt"])
+
+
+@pytest.mark.parametrize(
+    ("files", "build"),
+    [(NATIVE, {}), (PURE, {"mode": "wheel"}), (PURE, {"mode": "command", "command": "make"})],
+    ids=["native", "wheel", "command"],
+)
+def test_the_key_of_a_build_that_copies_changes_with_the_tree(
+    files: dict[str, str], build: dict[str, str]
+) -> None:
+    assert key(files, tree="t", **build) != key(files, tree="u", **build)
+
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_chosen_files_run_in_one_shard() -> None:
+    (work,) = shards(plan(CHANGE, CHOSEN))
+    assert (Mode.SCOPED, ("tests/test_a.py", "tests/test_b.py")) == (work.mode, work.files)
+
+
+def test_a_whole_suite_is_not_named_file_by_file() -> None:
+    (work,) = shards(plan(CHANGE, chosen("a.py", "b.py", mode=Mode.ALL)))
+    assert (Mode.ALL, ()) == (work.mode, work.files)
+
+
+@pytest.mark.parametrize("mode", [Mode.ALL, Mode.SCOPED])
+def test_shards_share_the_files_and_lose_none(mode: Mode) -> None:
+    names = tuple(f"tests/test_{n}.py" for n in range(10))
+    made = plan(CHANGE, chosen(*names, mode=mode), sourced=config(tests={"shards": 3}))
+    assert Counter(names) == Counter(name for work in shards(made) for name in work.files)
+    assert [("tests 1/3", 1, 3), ("tests 2/3", 2, 3), ("tests 3/3", 3, 3)] == [
+        (one.title, one.work.shard, one.work.shards)
+        for one in made.steps
+        if isinstance(one.work, values.Tests)
+    ]
+
+
+def test_there_are_never_more_shards_than_files() -> None:
+    assert 2 == len(shards(plan(CHANGE, CHOSEN, sourced=config(tests={"shards": 9}))))
+
+
+def test_shards_are_balanced_by_known_seconds() -> None:
+    seconds = {"a": 10.0, "b": 6.0, "c": 4.0, "d": 1.0}
+    assert [("a",), ("b", "c", "d")] == balance("abcd", seconds, 2)
+
+
+def test_a_file_of_unknown_seconds_counts_as_a_usual_one() -> None:
+    assert [("a", "d"), ("b", "c")] == balance("abcd", {"a": 4.0, "b": 2.0}, 2)
+
+
+def test_without_known_seconds_shards_have_equal_numbers_of_files() -> None:
+    assert [2, 2, 1] == [len(shard) for shard in balance("abcde", {}, 3)]
+
+
+def test_what_the_user_gives_after_the_dashes_is_not_narrowed() -> None:
+    (work,) = shards(plan(CHANGE, CHOSEN, arguments=("-k", "name")))
+    assert (Mode.ALL, (), ("-k", "name")) == (work.mode, work.files, work.arguments)
+
+
+def test_arguments_run_tests_though_none_is_affected() -> None:
+    assert ["build.1", "tests.1"] == ids(plan(changed("README.md"), NONE, arguments=("t.py",)))
+
+
+def test_the_tests_that_failed_last_run_by_their_ids() -> None:
+    (work,) = shards(plan(CHANGE, CHOSEN, ids=("t.py::a", "t.py::b[1]")))
+    assert (("t.py::a", "t.py::b[1]"), (), ()) == (work.ids, work.files, work.arguments)
+
+
+def test_the_command_lines_retries_go_above_the_configured_ones() -> None:
+    sourced = config(tests={"retries": 3})
+    assert [3, 0] == [
+        shards(plan(CHANGE, CHOSEN, sourced=sourced, retries=retries))[0].retries
+        for retries in (None, 0)
+    ]
+
+
+def test_native_changes_must_load_the_built_modules() -> None:
+    made = [plan(changed(path), CHOSEN, of=facts(NATIVE)) for path in ("src/x/_x.c", "src/x/a.py")]
+    assert [True, False] == [shards(one)[0].extensions_changed for one in made]
+
+
+def test_mode_wheel_takes_the_sources_off_the_path() -> None:
+    (work,) = shards(plan(CHANGE, CHOSEN, sourced=config(build={"mode": "wheel"})))
+    assert work.off_path
+
+
+def test_a_configured_test_command_names_its_origin() -> None:
+    sourced = config({"tests.command": "user.toml"}, tests={"command": ["make", "check"]})
+    assert "config user.toml" == step(plan(CHANGE, CHOSEN, sourced=sourced), "tests.1").origin
+
+
+def test_the_expected_seconds_of_a_shard_are_those_of_its_files() -> None:
+    made = plan(CHANGE, CHOSEN, seconds={"tests/test_a.py": 1.26, "other.py": 9.0})
+    assert 1.3 == step(made, "tests.1").expected_seconds
+
+
+def test_the_expected_seconds_of_another_step_are_those_it_took_last() -> None:
+    known = {"lint.2 ruff": 2.0, "build.1 build (pure Python)": 3.0}
+    made = make_plan(CHANGE, CHOSEN, facts(), config(), Ask(), seconds={}, step_seconds=known.get)
+    assert [None, 2.0, 3.0, None] == [one.expected_seconds for one in made.steps]
+    assert list(known) == [duration_key(one) for one in made.steps[1:3]]
+
+
+# --- budget ---------------------------------------------------------------------------------------------------------
+
+RANKED = chosen("far.py", "near.py", "mid.py")
+RANKED = msgspec.structs.replace(
+    RANKED,
+    tests=tuple(
+        msgspec.structs.replace(test, rank=rank)
+        for test, rank in zip(RANKED.tests, (3, 1, 2), strict=True)
+    ),
+)
+SECONDS = {"far.py": 1.0, "near.py": 10.0, "mid.py": 20.0}
+
+
+@pytest.mark.parametrize(
+    ("budget", "kept", "cut"),
+    [
+        (31.0, ("near.py", "mid.py", "far.py"), ()),
+        (30.0, ("near.py", "mid.py"), ("far.py",)),
+        (12.0, ("near.py",), ("mid.py", "far.py")),
+        (1.0, ("near.py",), ("mid.py", "far.py")),
+    ],
+)
+def test_a_budget_keeps_the_nearest_tests_and_names_the_rest(
+    budget: float, kept: tuple[str, ...], cut: tuple[str, ...]
+) -> None:
+    made = plan(CHANGE, RANKED, seconds=SECONDS, budget=budget)
+    assert (kept, cut) == (shards(made)[0].files, made.budget_cut)
+
+
+def test_a_whole_suite_that_a_budget_cuts_is_named_file_by_file() -> None:
+    whole = msgspec.structs.replace(RANKED, mode=Mode.ALL)
+    (work,) = shards(plan(CHANGE, whole, seconds=SECONDS, budget=12.0))
+    assert (Mode.SCOPED, ("near.py",)) == (work.mode, work.files)
+
+
+def test_a_file_of_unknown_seconds_is_expected_to_take_the_usual_time() -> None:
+    made = plan(CHANGE, RANKED, seconds={"near.py": 10.0}, budget=25.0)
+    assert ("far.py",) == made.budget_cut
+
+
+def test_a_budget_cuts_nothing_where_no_seconds_are_known() -> None:
+    assert () == plan(CHANGE, RANKED, budget=0.1).budget_cut
+
+
+def test_a_budget_cuts_no_tests_that_were_not_wanted() -> None:
+    made = plan(CHANGE, RANKED, seconds=SECONDS, budget=12.0, only=("lint",))
+    assert () == made.budget_cut
+
+
+# --- docs -----------------------------------------------------------------------------------------------------------
+
+
+def test_changed_public_definitions_get_their_docstrings_checked() -> None:
+    made = plan(changed("src/x/a.py"), NONE, of=facts(definitions=(definition("src/x/a.py"),)))
+    work = step(made, "docs.1").work
+    assert isinstance(work, Docstrings)
+    assert (False, "") == (work.binding, work.convention)
+    assert "advice" in step(made, "docs.1").why
+
+
+@pytest.mark.parametrize(("binding", "expected"), [("yes", True), ("no", False), ("auto", True)])
+def test_docstring_findings_bind_where_project_or_config_say_so(
+    *, binding: str, expected: bool
+) -> None:
+    enforced = {**PURE, "ruff.toml": "[lint]\nselect=['D']\n[lint.pydocstyle]\nconvention='numpy'"}
+    made = plan(
+        changed("src/x/a.py"),
+        NONE,
+        of=facts(enforced, definitions=(definition("src/x/a.py"),)),
+        sourced=config(docs={"binding": binding}),
+    )
+    work = step(made, "docs.1").work
+    assert isinstance(work, Docstrings)
+    assert (expected, "numpy") == (work.binding, work.convention)
+    assert 2 == len(work.requirements)
+
+
+def test_a_configured_convention_takes_the_place_of_the_projects_own() -> None:
+    made = plan(
+        changed("src/x/a.py"),
+        NONE,
+        of=facts(definitions=(definition("src/x/a.py"),)),
+        sourced=config(docs={"convention": "google"}),
+    )
+    work = step(made, "docs.1").work
+    assert isinstance(work, Docstrings)
+    assert "google" == work.convention
+
+
+def doctested(path: str, *, tier: Tier = Tier.STANDARD, files: Mapping[str, str] = PURE) -> Plan:
+    return plan(
+        changed(path),
+        NONE,
+        of=facts(files, definitions=(definition(path),), doctests=True),
+        tier=tier,
+    )
+
+
+def test_changed_modules_get_their_doctests_run_where_the_project_runs_doctests() -> None:
+    made = doctested("src/x/a.py")
+    assert ["lint.1", "lint.2", "build.1", "docs.1", "docs.2"] == ids(made)
+    assert Doctests(command=("pytest",), files=("src/x/a.py",)) == step(made, "docs.2").work
+
+
+def test_only_doctests_bring_the_build_they_need() -> None:
+    change = changed("src/x/a.py")
+    of = facts(definitions=(definition("src/x/a.py"),), doctests=True)
+    assert ["build.1", "docs.2"] == ids(plan(change, NONE, of=of, only=("docs.2",)))
+
+
+@pytest.mark.parametrize("path", ["setup.py", "tests/conftest.py", "noxfile.py"])
+def test_helper_modules_have_no_doctests_to_run(path: str) -> None:
+    assert "docs.2" not in ids(doctested(path))
+
+
+def test_tier_quick_runs_no_doctests_of_a_native_project() -> None:
+    assert ["lint.1", "lint.2", "docs.1"] == ids(
+        doctested("src/x/a.py", tier=Tier.QUICK, files=NATIVE)
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "project_runs_them", "expected"),
+    [("no", True, False), ("yes", False, True), ("auto", False, False)],
+)
+def test_the_config_says_whether_doctests_run(
+    *, wanted: str, project_runs_them: bool, expected: bool
+) -> None:
+    made = plan(
+        changed("src/x/a.py"),
+        NONE,
+        of=facts(definitions=(definition("src/x/a.py"),), doctests=project_runs_them),
+        sourced=config(docs={"doctests": wanted}),
+    )
+    assert expected == ("docs.2" in ids(made))
+
+
+# --- in all ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_need_of_a_step_is_a_step_before_it() -> None:
+    of = facts(NATIVE, definitions=(definition("src/x/a.py"),), doctests=True)
+    seen: set[str] = set()
+    for one in plan(CHANGE, CHOSEN, of=of, sourced=config(tests={"shards": 2})).steps:
+        assert set(one.needs) <= seen
+        seen.add(one.id)
+
+
+def test_step_ids_begin_with_their_role() -> None:
+    of = facts(definitions=(definition("src/x/a.py"),), doctests=True)
+    made = plan(CHANGE, CHOSEN, of=of)
+    assert {role.value for role in Role} == {one.id.partition(".")[0] for one in made.steps}
+    assert [str(one.role) for one in made.steps] == [
+        one.id.partition(".")[0] for one in made.steps
+    ]
