@@ -72,6 +72,12 @@ class BuildConfig(Value, frozen=True, kw_only=True):
     command: Annotated[
         str, Meta(description="Shell command that builds and installs, for mode `command`.")
     ] = ""
+    before: Annotated[
+        str,
+        Meta(
+            description="Shell command that runs before the build, for example `cython pkg/mod.pyx`."
+        ),
+    ] = ""
     extras: Annotated[
         tuple[str, ...], Meta(description="Extras to install; else test, tests, testing, dev.")
     ] = ()
@@ -188,7 +194,7 @@ _CHOICES: Final[Mapping[str, frozenset[str]]] = {
 # What a change may not widen for itself: only the base commit, the user or --trust-head can (DESIGN, section 6).
 GUARDED: Final = tuple(f"container.{name}" for name in ContainerConfig.__struct_fields__)
 # On the host the project's own commands run with the user's rights, so they are guarded as well.
-GUARDED_ON_HOST: Final = ("build.command", "tests.command", "lint.commands")
+GUARDED_ON_HOST: Final = ("build.command", "build.before", "tests.command", "lint.commands")
 
 
 class Sourced(Value, frozen=True, kw_only=True):

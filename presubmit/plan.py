@@ -74,6 +74,8 @@ class Facts(Value, frozen=True, kw_only=True):
     doctests: bool
     blobs: dict[str, str]
     """Blob id of every file of the tree."""
+    generated: tuple[str, ...] = ()
+    """C and C++ files that Cython generated and that are in the tree."""
     notes: tuple[str, ...] = ()
 
 
@@ -248,6 +250,7 @@ def build_work(facts: Facts, config: Sourced, *, tree: str, clean: bool) -> Buil
     work = Build(
         mode=mode,
         command=build.command,
+        before=build.before,
         backend=backend.name if backend else "",
         backend_path=backend.path if backend else (),
         build_requires=backend.requires if backend and mode in {"editable", "wheel"} else (),
@@ -289,6 +292,23 @@ def _build_inputs(facts: Facts, work: Build, config: Sourced, tree: str) -> str:
     return "\n".join((*files, *tops))
 
 
+def stale_generated(change: Change, facts: Facts, work: Build) -> tuple[str, ...]:
+    """Give the tracked outputs of Cython in the folders of changed Cython sources, where nothing renews them.
+
+    The build would compile what was generated before the change, and be green for it.
+    """
+    changed = {p for file in change.files for p in file.paths}
+    folders = {posixpath.dirname(p) for p in changed if p.endswith((".pyx", ".pxd", ".pxi"))}
+    renewed = any("cython" in line.lower() for line in work.build_requires)
+    if work.before or work.mode == "command" or renewed:
+        return ()
+    return tuple(
+        path
+        for path in facts.generated
+        if path not in changed and posixpath.dirname(path) in folders
+    )
+
+
 def _top(path: str) -> str:
     parts = path.removeprefix("src/").split("/")
     return parts[0]
@@ -310,6 +330,7 @@ def _build_steps(
     if not needs_build and not touched:
         return []
     work = build_work(facts, config, tree=change.target.tree, clean=clean)
+    work = msgspec.structs.replace(work, stale_generated=stale_generated(change, facts, work))
     kind = "extension modules" if work.native else "pure Python"
     origin = facts.backend.origin if facts.backend else "convention: nothing to install"
     if work.mode == "command":

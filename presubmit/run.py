@@ -7,6 +7,7 @@ import platform
 import signal
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,7 +21,7 @@ from presubmit.errors import ExitCode, PresubmitError
 from presubmit.facts import read_facts, read_touched_tests, renamed_paths
 from presubmit.history import History
 from presubmit.plan import build_work, duration_key
-from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
+from presubmit.reading import Planned, Reading, RunOptions, cache_root, plan_run, read_all
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.lanes import Place
 from presubmit.replay.perform import Head, Lanes, evidence_key, resumed, run_head
@@ -52,7 +53,7 @@ from presubmit.values import (
 from presubmit.verdict import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
 
     from presubmit.change.mirror import Mirror
@@ -96,6 +97,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
     """Check this change the way upstream CI would."""
     began = time.monotonic()
+    engine = start_connecting(options, environ)
     reading = read_all(options, environ)
     settle_dead_runs(Path(reading.change.top), boot=boot_id())
     with ExitStack() as stack:
@@ -105,7 +107,7 @@ def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str])
         clean = checkout.needs_clean_build or options.fresh
         planned = plan_run(reading, mirror, options, history, clean=clean)
         # A change with nothing to check needs no engine.
-        where = find_where(reading, options, stack) if planned.plan.steps else _NOWHERE
+        where = find_where(reading, options, stack, engine) if planned.plan.steps else _NOWHERE
         terminal.heading(reading.change, where.image, f"host, Python {platform.python_version()}")
         for note in (*reading.warnings, *where.notes, *([history.note] if history.note else ())):
             terminal.line(f"note {note}", "yellow")
@@ -130,14 +132,39 @@ def open_lane_mirror(
     return open_mirror(reading.repository, folder, lane, wait=wait)
 
 
-def find_where(reading: Reading, options: RunOptions, stack: ExitStack) -> Where:
+def start_connecting(
+    options: RunOptions, environ: Mapping[str, str]
+) -> Callable[[], Engine] | None:
+    """Connect to the engine beside whatever else is read first; the result (or error) is for who calls it."""
+    if not options.container:
+        return None
+    from presubmit.container.engine import connect  # noqa: PLC0415 - docker costs 0.3 s
+
+    future: Future[Engine] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(connect(cache=cache_root(environ) / "engine"))
+        except BaseException as error:  # noqa: BLE001 - handed to who asks for the result
+            future.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return future.result
+
+
+def find_where(
+    reading: Reading,
+    options: RunOptions,
+    stack: ExitStack,
+    connecting: Callable[[], Engine] | None = None,
+) -> Where:
     """Find the engine and the image; or the host, where the user said so. Raises EngineError, ImageError."""
     if not options.container:
         return _NOWHERE
-    from presubmit.container.engine import connect  # noqa: PLC0415 - docker costs 0.3 s
-
+    connecting = connecting or start_connecting(options, os.environ)
+    assert connecting is not None  # noqa: S101 - it is None on the host only
     choice = images.choose(reading, cli=options.image, trust_head=options.trust_head)
-    engine = stack.enter_context(connect(cache=reading.cache.parent.parent / "engine"))
+    engine = stack.enter_context(connecting())
     swept = engine.sweep()
     image, notes = images.resolve(reading, choice, engine)
     if swept:
@@ -178,6 +205,7 @@ class _Run:
         self.top = Path(reading.change.top)
         self.folder = new_run_folder(self.top, reading.change.target.tree)
         self.results: dict[str, StepResult] = {}
+        self.shown: dict[str, Outcome] = {}
         self.lock = threading.Lock()
         self.facts = RunFacts(
             started=now(),
@@ -199,7 +227,7 @@ class _Run:
             environ=environ,
         )
         watcher = Watcher(
-            started=terminal.started, progressed=terminal.progressed, ended=terminal.ended
+            started=terminal.started, progressed=terminal.progressed, ended=self._show
         )
         self.runner = SessionRunner(self.folder, watcher)
         (self.folder / "plan.json").write_bytes(encode(planned.plan))
@@ -216,6 +244,7 @@ class _Run:
                 base = self._perform(mirror, stack, lanes)
             finally:
                 deadline.cancel()
+                self.runner.close()
                 lanes.close()
         except KeyboardInterrupt:
             return self._stopped(lanes, "interrupted", ExitCode.INTERRUPTED)
@@ -241,7 +270,6 @@ class _Run:
             for step in self.plan.steps:
                 if step.id in done:
                     self._remember(done[step.id])
-                    self.terminal.ended(done[step.id])
         head = Head(
             place=self.place,
             runner=self.runner,
@@ -249,6 +277,7 @@ class _Run:
             blobs=self.reading.head_reader.blobs,
             mirror=mirror,
             open_lint_mirror=lambda: self._lint_mirror(stack),
+            container=self.where.engine is not None,
             network=self.reading.config.config.container.network,
             remember=self._remember,
         )
@@ -349,8 +378,8 @@ class _Run:
         if step is not None and not result.cached:
             self._write_history(step, result)
         self._write(None, running=True)
-        if result.cached or result.outcome is Outcome.SKIPPED:
-            self.terminal.ended(result)
+        if self.shown.get(result.id) is not result.outcome:
+            self._show(result)
 
     def _write_history(self, step: PlanStep, result: StepResult) -> None:
         if result.outcome in {Outcome.PASSED, Outcome.FAILED}:
@@ -369,6 +398,10 @@ class _Run:
             (path, round(s, 3), "failed" if path in failed else "passed")
             for path, s in files.items()
         )
+
+    def _show(self, result: StepResult) -> None:
+        self.shown[result.id] = result.outcome
+        self.terminal.ended(result)
 
     def _ordered(self) -> list[StepResult]:
         with self.lock:

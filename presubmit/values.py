@@ -211,6 +211,10 @@ class Build(Value, frozen=True, kw_only=True, tag="build"):
     """`editable`, `wheel`, `command`, or `none` (there is nothing to install)."""
     command: str = ""
     """The shell command of mode `command`."""
+    before: str = ""
+    """A shell command that runs before the build."""
+    stale_generated: tuple[str, ...] = ()
+    """Generated sources that the change should have renewed and did not."""
     backend: str = ""
     backend_path: tuple[str, ...] = ()
     build_requires: tuple[str, ...] = ()
@@ -412,6 +416,8 @@ class StepResult(Value, frozen=True, kw_only=True):
     """A patch that tools made to the tree, relative to the run folder."""
     modules: tuple[str, ...] = ()
     """Extension modules that a build produced."""
+    loaded: dict[str, str | None] = {}
+    """For each module that the tests were watched for, the file it was loaded from; None: not loaded."""
 
 
 class Reproduces(Value, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from presubmit.values import (
     Role,
     State,
     StepResult,
+    Tests,
     Verdict,
 )
 
@@ -82,7 +83,7 @@ def judge(
 
 
 def _cut(plan: Plan) -> str:
-    affected = {f for step in plan.steps for f in getattr(step.work, "files", ())}
+    affected = {f for step in plan.steps if isinstance(step.work, Tests) for f in step.work.files}
     count = len(plan.budget_cut)
     return f"{count} of {count + len(affected)} affected test files not run: budget"
 
@@ -169,12 +170,13 @@ def class_of_case(  # noqa: C901, PLR0911 - one table of decisions, read from to
     again = next((rerun for rerun in result.reruns if rerun.id == case.id), None)
     if again is not None and again.alone == "passed":
         if again.company == "passed":
-            first = "; first seen with this change" if found in {"passed", "absent"} else ""
+            mine = found in {"passed", "absent"} or definition_of(case.id) in touched
+            first = "; first seen with this change" if mine else ""
             return FailureClass.FLAKY, found, f"failed, then passed in the same setting{first}"
         if again.company == "failed":
             return FailureClass.NEW, found, "order-dependent: fails in company, passes alone"
         return FailureClass.NEW, found, "passes alone; the whole shard was not run again"
-    repeated = "again on head: failed" if again is not None else ""
+    repeated = f"again on head: {again.alone}" if again is not None else ""
     if definition_of(case.id) in touched:
         return FailureClass.NEW, found, _and("the change edits this test", repeated)
     if found == "absent":

@@ -94,17 +94,20 @@ def _name_next(
     terminal.line()
     terminal.line("to go on:", "bold")
     terminal.line(f"  cd {shlex.quote(str(made.checkout))}")
+    width = max(len(command) for command, _ in commands)
     for command, what in commands:
-        terminal.line(f"  {command:<38} # {what}")
+        terminal.line(f"  {command:<{width}}   # {what}")
 
 
 def _place(options: RunOptions, terminal: Terminal) -> RunOptions:
-    """Choose the container where there is one, else the host; what the user named is never replaced."""
+    """Choose the container where there is one, else the host; an image that was asked for is not replaced."""
+    from presubmit.reading import read_all  # noqa: PLC0415
+
     if options.container and (reason := _why_no_container(options)):
         terminal.line(f"note running on this host, not in a container: {reason}", "yellow")
         options = msgspec.structs.replace(options, container=False)
     if not options.container:
-        check_host()
+        check_host(read_all(options, os.environ).config.config.container.python)
     return options
 
 
@@ -122,13 +125,13 @@ def _why_no_container(options: RunOptions) -> str:
     return ""
 
 
-def check_host() -> None:
+def check_host(python: str) -> None:
     """See that this host can build an extension module; a failing build would look like the demo's fault."""
     missing = []
     if not any(shutil.which(name) for name in _COMPILERS):
         missing.append("C++ compiler")
-    if not _has_headers():
-        missing.append("headers of Python (Python.h)")
+    if not _has_headers(python):
+        missing.append(f"headers of {python} (Python.h)")
     if missing:
         raise PresubmitError(
             f"this host cannot build the demo's extension module: {' and '.join(missing)} missing",
@@ -136,10 +139,9 @@ def check_host() -> None:
         )
 
 
-def _has_headers() -> bool:
-    """Ask the `python3` that a run on the host takes."""
+def _has_headers(python: str) -> bool:
     try:
-        asked = process.run(("python3", "-I", "-c", _FIND_HEADER), timeout=60)
-    except FileNotFoundError:
+        asked = process.run((python, "-I", "-c", _FIND_HEADER), timeout=60)
+    except OSError:
         return False
     return asked.text.strip() == "True"

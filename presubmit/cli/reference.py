@@ -42,8 +42,10 @@ def render_cli() -> str:
     parts = [
         "# Commands\n\n",
         "`presubmit COMMAND --help` says the same.\n",
-        ('Shell completion: `eval "$(_PRESUBMIT_COMPLETE=bash_source presubmit)"` '
-        "(or `zsh_source`; fish: `fish_source`).\n"),
+        (
+            'Shell completion: `eval "$(_PRESUBMIT_COMPLETE=bash_source presubmit)"` '
+            "(or `zsh_source`; fish: `fish_source`).\n"
+        ),
     ]
     context = click.Context(app, info_name="presubmit")
     for name in app.list_commands(context):

@@ -96,7 +96,16 @@ class _Builder:
         self._requirements()
         if work.mode == "none":
             return []
+        if work.stale_generated:
+            reason = (
+                f"{work.stale_generated[0]} is generated from a changed Cython source, and the build does "
+                "not generate it anew: the change would not be in what is tested"
+            )
+            hint = "say how in build.before (`cython pkg/mod.pyx`), or commit the new file"
+            raise BuildStopped(self.result(Outcome.ERROR, f"{reason}; {hint}"))
         self.bench.say("building")
+        if work.before:
+            self._project(("sh", "-c", work.before), shown=work.before)
         if work.mode == "command":
             self.command = ("sh", "-c", work.command)
             self._project(self.command, shown=work.command)
@@ -386,6 +395,10 @@ class _Builder:
             copy.unlink(missing_ok=True)
 
 
+_BOILERPLATE: Final = re.compile(
+    r"subprocess-exited-with-error|Could not build wheels|Failed building|Failed to build|exited with code"
+    r"|metadata-generation-failed|This error originates from a subprocess"
+)
 _PIP: Final = ("-I", "-m", "pip", "--no-input", "--disable-pip-version-check")
 
 _CHECK_INSTALLED: Final = """
@@ -434,4 +447,6 @@ def _last_error(tail: str) -> str:
     """Give the line of the output that most likely says why."""
     lines = [line.strip() for line in tail.splitlines() if line.strip()]
     telling = [x for x in lines if re.search(r"\berror\b|Error:", x, re.IGNORECASE)]
-    return (telling or lines or ["no output"])[-1][:300]
+    # pip's own last words say only that something failed; what failed stands before them.
+    causes = [x for x in telling if not _BOILERPLATE.search(x)]
+    return (causes or telling or lines or ["no output"])[-1][:300]

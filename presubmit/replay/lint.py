@@ -104,7 +104,7 @@ def check_syntax(path: str, source: bytes, floor: str) -> tuple[list[Finding], l
     except (SyntaxError, ValueError) as error:
         if newer:
             return [], [
-                f"{path}: not parsed, needs Python {floor} and this is {sys.version_info.minor}"
+                f"{path}: not parsed, needs Python {floor} and this is 3.{sys.version_info.minor}"
             ]
         at = f" at Python {floor}" if floor else ""
         message = f"does not parse{at}: {getattr(error, 'msg', None) or error}"

@@ -12,6 +12,7 @@ import msgspec
 from presubmit import __version__
 from presubmit.replay.build import read_stamp
 from presubmit.replay.lanes import open_lane
+from presubmit.replay.tests import fallback
 from presubmit.values import (
     Build,
     Docstrings,
@@ -21,6 +22,7 @@ from presubmit.values import (
     Role,
     StepResult,
     Syntax,
+    Tests,
     decode,
     encode,
 )
@@ -46,6 +48,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     mirror: Mirror
     open_lint_mirror: Callable[[], Mirror]
     """Opens the lint lane's mirror at the snapshot; called only where a step needs it."""
+    container: bool
+    """Whether the lanes are containers, whose start gives a session time to load."""
     network: str
     """`none` or `bridge`: the network that tests have."""
     remember: Callable[[StepResult], None]
@@ -92,7 +96,12 @@ def run_head(plan: Plan, head: Head, lanes: Lanes, done: Mapping[str, StepResult
             futures.append(pool.submit(_run_beside, beside, head, lanes))
         if inside:
             futures.append(pool.submit(_run_inside, plan, inside, head, lanes, done))
-        finished, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        try:
+            finished, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        except BaseException:
+            # Ctrl-C reaches this thread alone; the others wait for sessions that must be told.
+            head.runner.stop("interrupted")
+            raise
         if any(future.exception() is not None for future in finished):
             head.runner.stop("the other lane could not go on")
     for future in futures:
@@ -116,6 +125,8 @@ def _run_inside(
     done: Mapping[str, StepResult],
 ) -> None:
     """Build, cut the network, test."""
+    if head.container and any(step.role is Role.TESTS for step in steps):
+        head.runner.launch(Role.TESTS)
     work = build_of(plan)
     lane = lanes.add(open_lane(head.place, "head", head.mirror, work, head.blobs))
     built: StepResult | None = done.get("build.1")
@@ -133,10 +144,41 @@ def _run_inside(
             head.remember(skipped(step, f"the build {built.outcome}: {step.title} needs it"))
         return
     modules = tuple(read_stamp(lane.lane).get("modules", ()))
-    for role in (Role.TESTS, Role.DOCS):
-        mine = [step for step in rest if step.role is role]
-        for result in head.runner.run(role, lane.lane, mine, modules=modules):
-            head.remember(result)
+    _run_shards([s for s in rest if s.role is Role.TESTS], head, lane, modules)
+    docs = [step for step in rest if step.role is Role.DOCS]
+    for result in head.runner.run(Role.DOCS, lane.lane, docs, modules=modules):
+        head.remember(result)
+
+
+def _run_shards(
+    steps: Sequence[PlanStep], head: Head, lane: OpenLane, modules: tuple[str, ...]
+) -> None:
+    """Run every shard in a session of its own, side by side in the same box."""
+    if not steps:
+        return
+    with ThreadPoolExecutor(max_workers=len(steps)) as pool:
+        runs = [
+            pool.submit(head.runner.run, Role.TESTS, lane.lane, [step], modules=modules)
+            for step in steps
+        ]
+    for result in settle_shards(steps, [run.result()[0] for run in runs], modules):
+        head.remember(result)
+
+
+def settle_shards(
+    steps: Sequence[PlanStep], results: Sequence[StepResult], modules: tuple[str, ...]
+) -> list[StepResult]:
+    """Turn green shards into errors where none of them loaded the native module that the change is about. Pure."""
+    work = steps[0].work
+    lost = ""
+    if isinstance(work, Tests):
+        lost = fallback(work, modules, [result.loaded for result in results])
+    return [
+        msgspec.structs.replace(result, outcome=Outcome.ERROR, reason=lost)
+        if lost and result.outcome is Outcome.PASSED
+        else result
+        for result in results
+    ]
 
 
 def build_of(plan: Plan) -> Build | None:

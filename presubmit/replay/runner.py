@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # A step that is told to stop gives its processes 5 s, then kills them; nox has its own work after that.
 _STOP_SECONDS: Final = 15.0
-_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.02
 
 
 class Watcher(msgspec.Struct, kw_only=True):
@@ -49,6 +49,7 @@ class SessionRunner:
         self._lock = threading.Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._stopped = ""
+        self._launched: dict[Role, tuple[subprocess.Popen[bytes], Path, Path]] = {}
         for name in ("assignments", "logs", "results"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
@@ -56,6 +57,18 @@ class SessionRunner:
     def stopped(self) -> str:
         """Why `stop` was called; empty while the run goes on."""
         return self._stopped
+
+    def launch(self, role: Role) -> None:
+        """Start a role's next session before its lane is ready: it loads what it needs, then waits.
+
+        A session costs half a second to start, which passes while the lane's box does, too.
+        """
+        number = len(self._launched)
+        told = self.folder / "assignments" / f"early-{role}-{number}.json"
+        log = self.folder / "logs" / f"nox-early-{role}.log"
+        process = self._start_nox(str(role), told, log)
+        if process is not None:
+            self._launched[role] = (process, told, log)
 
     def run(
         self,
@@ -77,11 +90,18 @@ class SessionRunner:
             prefix=prefix,
             modules=modules,
         )
-        name = f"{prefix}{role}-{lane.name}-{steps[0].id}"
-        told = self.folder / "assignments" / f"{name}.json"
-        told.write_bytes(encode(assignment))
-        log = self.folder / "logs" / f"{prefix}nox-{name}.log"
-        exit_code = self._run_nox(str(role), told, log)
+        early = self._launched.pop(role, None)
+        if early is not None:
+            process, told, log = early
+            write_whole(told, encode(assignment))
+            exit_code = self._wait_for(process)
+        else:
+            name = f"{prefix}{role}-{lane.name}-{steps[0].id}"
+            told = self.folder / "assignments" / f"{name}.json"
+            write_whole(told, encode(assignment))
+            log = self.folder / "logs" / f"nox-{name}.log"
+            started = self._start_nox(str(role), told, log)
+            exit_code = -signal.SIGTERM if started is None else self._wait_for(started)
         self.pump()
         return [self._result(step, prefix, exit_code, log) for step in steps]
 
@@ -118,7 +138,14 @@ class SessionRunner:
             case _:
                 pass
 
-    def _run_nox(self, session: str, told: Path, log: Path) -> int:
+    def close(self) -> None:
+        """End the sessions that were started early and never used."""
+        for process, _, _ in self._launched.values():
+            _signal(process, signal.SIGKILL)
+            process.wait()
+        self._launched.clear()
+
+    def _start_nox(self, session: str, told: Path, log: Path) -> subprocess.Popen[bytes] | None:
         report = told.with_suffix(".nox.json")
         command = (
             *(sys.executable, "-P", "-m", "nox", "-f", str(noxfile()), "-s", session),
@@ -126,23 +153,25 @@ class SessionRunner:
             *("--envdir", str(self.folder / "nox")),
         )
         env = scrubbed_environment({ASSIGNMENT_VARIABLE: str(told), "PYTHONUNBUFFERED": "1"})
-        with log.open("ab") as output:
-            with self._lock:
-                if self._stopped:
-                    return -signal.SIGTERM
-                # A session of its own: nox dies of a terminal's Ctrl-C before its clean-ups are done.
-                process = subprocess.Popen(  # noqa: S603 - our own noxfile; needs the handle to stop it
-                    command,
-                    env=env,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    start_new_session=True,
-                )
-                self._processes.append(process)
-            while process.poll() is None:
-                self.pump()
-                time.sleep(_POLL_SECONDS)
+        with log.open("ab") as output, self._lock:
+            if self._stopped:
+                return None
+            # A session of its own: nox dies of a terminal's Ctrl-C before its clean-ups are done.
+            process = subprocess.Popen(  # noqa: S603 - our own noxfile; needs the handle to stop it
+                command,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+            self._processes.append(process)
+        return process
+
+    def _wait_for(self, process: subprocess.Popen[bytes]) -> int:
+        while process.poll() is None:
+            self.pump()
+            time.sleep(_POLL_SECONDS)
         with self._lock:
             self._processes.remove(process)
         return process.returncode
@@ -178,6 +207,13 @@ class SessionRunner:
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that another process waits for: it is there whole, or not at all."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_bytes(data)
+    temporary.replace(path)
 
 
 def _ended(exit_code: int) -> str:

@@ -1,14 +1,12 @@
-"""Inside a Nox session: do the assigned steps, one after another (shards side by side), and write down each result."""
+"""Inside a Nox session: do the assigned steps, one after another, and write down each result."""
 
 from __future__ import annotations
 
 import os
+import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from presubmit.container import attach
 from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, Assignment
@@ -17,7 +15,7 @@ from presubmit.replay.docs import run_docstrings, run_doctests
 from presubmit.replay.events import write_event
 from presubmit.replay.lint import run_lint_command, run_syntax
 from presubmit.replay.steps import Bench
-from presubmit.replay.tests import fallback, run_tests
+from presubmit.replay.tests import run_tests
 from presubmit.values import (
     Build,
     Docstrings,
@@ -44,11 +42,21 @@ def run_session(session: nox.Session, role: Role) -> None:
     if named is None:
         by_hand(session, role)
         return
-    assignment = decode(Path(named).read_bytes(), Assignment)
+    assignment = wait_for_assignment(Path(named))
     results = run_assignment(assignment)
     bad = [r.id for r in results if r.outcome in {Outcome.FAILED, Outcome.ERROR}]
     if bad:
         session.error(f"not green: {', '.join(bad)}")
+
+
+def wait_for_assignment(path: Path) -> Assignment:
+    """Read the assignment once it is there; the session may have been started before its lane was ready."""
+    if not path.exists():
+        import presubmit.container.engine  # noqa: F401, PLC0415 - loaded while there is nothing else to do
+
+    while not path.exists():
+        time.sleep(0.01)
+    return decode(path.read_bytes(), Assignment)
 
 
 def by_hand(session: nox.Session, role: Role) -> None:
@@ -75,48 +83,16 @@ def run_assignment(assignment: Assignment) -> list[StepResult]:
 
 
 def _run_steps(assignment: Assignment, box: Box) -> list[StepResult]:
-    tests = [step for step in assignment.steps if isinstance(step.work, Tests)]
-    others = [step for step in assignment.steps if step not in tests]
-    results = [_run_step(assignment, step, box)[0] for step in others]
-    if tests:
-        # Each shard is a pytest process of its own in the same box.
-        with ThreadPoolExecutor(max_workers=len(tests)) as pool:
-            done = list(pool.map(lambda step: _run_step(assignment, step, box), tests))
-        results += _settle(assignment, tests, done)
-    return results
+    """Do the steps in this very thread: an interrupt must reach the command that runs."""
+    return [_run_step(assignment, step, box) for step in assignment.steps]
 
 
-def _settle(
-    assignment: Assignment,
-    steps: list[PlanStep],
-    done: list[tuple[StepResult, dict[str, str | None]]],
-) -> list[StepResult]:
-    """Turn shards into errors where none of them loaded the native module that the change is about."""
-    work = steps[0].work
-    assert isinstance(work, Tests)  # noqa: S101 - for the type checker
-    lost = fallback(work, assignment.modules, [loaded for _, loaded in done])
-    results = []
-    for result, _ in done:
-        if lost and result.outcome is Outcome.PASSED:
-            settled = msgspec.structs.replace(result, outcome=Outcome.ERROR, reason=lost)
-            _write_result(assignment, settled)
-            results.append(settled)
-        else:
-            results.append(result)
-    for result in results:
-        _announce(assignment, result)
-    return results
-
-
-def _run_step(
-    assignment: Assignment, step: PlanStep, box: Box
-) -> tuple[StepResult, dict[str, str | None]]:
+def _run_step(assignment: Assignment, step: PlanStep, box: Box) -> StepResult:
     name = f"{assignment.prefix}{step.id}"
     write_event(Path(assignment.events), event="start", id=name)
     bench = Bench(assignment, step, box)
-    loaded: dict[str, str | None] = {}
     try:
-        result, loaded = _do(bench, step)
+        result = _do(bench, step)
     except Exception:  # noqa: BLE001 - our own crash is this step's ERROR, and the others go on
         with bench.log.open("a") as log:
             log.write(traceback.format_exc())
@@ -131,26 +107,24 @@ def _run_step(
             log=bench.log_name,
         )
     _write_result(assignment, result)
-    if not isinstance(step.work, Tests):
-        _announce(assignment, result)
-    return result, loaded
+    write_event(Path(assignment.events), event="result", id=name)
+    return result
 
 
-def _do(bench: Bench, step: PlanStep) -> tuple[StepResult, dict[str, str | None]]:
+def _do(bench: Bench, step: PlanStep) -> StepResult:
     match step.work:
         case Tests() as work:
-            result, attempt = run_tests(bench, work)
-            return result, attempt.modules if attempt else {}
+            return run_tests(bench, work)
         case Build() as work:
-            return run_build(bench, work), {}
+            return run_build(bench, work)
         case Syntax() as work:
-            return run_syntax(bench, work), {}
+            return run_syntax(bench, work)
         case LintCommand() as work:
-            return run_lint_command(bench, work), {}
+            return run_lint_command(bench, work)
         case Docstrings() as work:
-            return run_docstrings(bench, work), {}
+            return run_docstrings(bench, work)
         case Doctests() as work:
-            return run_doctests(bench, work), {}
+            return run_doctests(bench, work)
 
 
 def _write_result(assignment: Assignment, result: StepResult) -> None:
@@ -159,7 +133,3 @@ def _write_result(assignment: Assignment, result: StepResult) -> None:
     temporary = path.with_suffix(".tmp")
     temporary.write_bytes(encode(result))
     temporary.replace(path)
-
-
-def _announce(assignment: Assignment, result: StepResult) -> None:
-    write_event(Path(assignment.events), event="result", id=f"{assignment.prefix}{result.id}")

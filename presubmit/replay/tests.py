@@ -43,15 +43,15 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-def run_tests(bench: Bench, work: Tests) -> tuple[StepResult, Attempt | None]:
+def run_tests(bench: Bench, work: Tests) -> StepResult:
     """Run a shard, and its failures again as often as `retries` says."""
     if work.off_path:
         problem = _lay_tests_tree(bench, work)
         if problem:
-            return _result(bench, work, None, reason=problem), None
+            return _result(bench, work, None, reason=problem)
     attempt = run_pytest(bench, work, name=bench.name)
     reruns = _rerun(bench, work, attempt)
-    return _result(bench, work, attempt, reruns=reruns), attempt
+    return _result(bench, work, attempt, reruns=reruns)
 
 
 def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
@@ -228,6 +228,7 @@ def _result(
         reruns=reruns,
         notes=attempt.notes if attempt else (),
         junit=attempt.junit if attempt else "",
+        loaded=attempt.modules if attempt else {},
     )
 
 

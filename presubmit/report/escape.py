@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _CONTROL: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
 )
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>()#+|~!-])")
 
@@ -39,7 +39,12 @@ def for_code(text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def for_code_in_table(text: str) -> str:
+    """Give text as a code span inside a table, whose cells end at a pipe even in code."""
+    return for_code(text).replace("|", "\\|")
 
 
 def for_command_data(text: str) -> str:

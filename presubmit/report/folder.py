@@ -20,11 +20,12 @@ def own_folder(top: Path) -> Path:
     """Make `.presubmit/` with its own `.gitignore`; raises PresubmitError where that cannot be written."""
     folder = top / OWN
     try:
-        if folder.is_symlink():
-            raise PresubmitError(
-                f"{folder} is a link",
-                hint="remove it: presubmit writes there and follows no links",
-            )
+        for path in (folder, folder / "runs", folder / ".gitignore"):
+            if path.is_symlink():
+                raise PresubmitError(
+                    f"{path} is a link",
+                    hint="remove it: presubmit writes there and follows no links",
+                )
         (folder / "runs").mkdir(parents=True, exist_ok=True)
         ignore = folder / ".gitignore"
         if not ignore.exists():
@@ -80,6 +81,7 @@ def find_run(top: Path, name: str | None) -> Path:
             raise UsageError("there is no run yet in this checkout", hint="presubmit run")
         return last.resolve()
     found = sorted(path for path in runs.glob("*") if path.name.startswith(name))
+    found = [path for path in found if path.name == name] or found
     if len(found) != 1:
         known = ", ".join(path.name for path in sorted(runs.glob("*"))[-5:]) or "none"
         what = "no run" if not found else "more than one run"
@@ -107,8 +109,12 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 def settle_dead_runs(top: Path, *, boot: str) -> list[str]:
     """Turn the runs that say `running` but whose process is gone into `interrupted`; gives their names."""
-    settled = []
+    settled: list[str] = []
+    if (top / OWN).is_symlink() or (top / OWN / "runs").is_symlink():
+        return settled
     for path in sorted((top / OWN / "runs").glob("*/run.json")):
+        if path.is_symlink() or path.parent.is_symlink():
+            continue
         try:
             run = json.loads(path.read_text())
         except (OSError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from presubmit.report.escape import for_code, for_markdown
+from presubmit.report.escape import for_code, for_code_in_table, for_markdown
 from presubmit.report.terminal import (
     closing_line,
     duration,
@@ -74,7 +74,7 @@ def _where(facts: RunFacts) -> str:
 def _row(result: StepResult) -> str:
     came = what_came_of(result)
     detail = f": {for_markdown(came)}" if came else ""
-    command = for_code(" ".join(result.command)[:200]) if result.command else ""
+    command = for_code_in_table(" ".join(result.command)[:200]) if result.command else ""
     seconds = "cached" if result.cached else duration(result.seconds)
     return (
         f"| {result.id} | {result.outcome}{detail} | {seconds} | {command}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import sys
 import threading
 import time
@@ -77,6 +79,9 @@ class Terminal:
     def __init__(self, output: str, stream: TextIO | None = None) -> None:
         self._output = output
         self._stream = stream or sys.stdout
+        if isinstance(self._stream, io.TextIOWrapper):
+            # A locale that lacks a character must not cost the run its report.
+            self._stream.reconfigure(errors="backslashreplace")
         self._lock = threading.RLock()
         self._running: dict[str, tuple[str, float]] = {}
         self._titles: dict[str, str] = {}
@@ -131,8 +136,11 @@ class Terminal:
             return
         from rich.text import Text  # noqa: PLC0415
 
+        shown = for_terminal(text).replace("\n", "\\n")
+        # GitHub's runner reads `::command::` after leading blanks, and the old `##[command]` anywhere in a line.
+        shown = re.sub(r"^(\s*):(?=:)", r"\1: ", shown).replace("##[", "# #[")
         with self._lock:
-            self._console.print(Text(for_terminal(text), style=style))
+            self._console.print(Text(shown, style=style))
             self._told = time.monotonic()
 
     def heading(self, change: Change, image: ImageRef | None, where: str) -> None:
@@ -417,7 +425,7 @@ def next_command(verdict: Verdict) -> str:
 
 def duration(seconds: float) -> str:
     """Give seconds as `0.4s`, `12.0s` or `1m09s`."""
-    if seconds < 60:  # noqa: PLR2004
+    if round(seconds, 1) < 60:  # noqa: PLR2004
         return f"{seconds:.1f}s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}m{rest:02d}s"

@@ -113,6 +113,7 @@ class _Builder:
             parts = names[0].split(".") if names else []
             for start in range(len(parts)):
                 self.by_tail.setdefault(".".join(parts[start:]), []).append(path)
+        self.tops = {name.partition(".")[0] for name in self.by_name}
         self.folder_tops = {name.partition(".")[0] for name in self.by_name if "." in name}
         self.resolved: dict[tuple[str, bool], frozenset[str]] = {}
         self.sorted_names = sorted(self.by_name)
@@ -120,6 +121,7 @@ class _Builder:
         for path in (*layout.names, *others):
             self.by_base.setdefault(posixpath.basename(path), []).append(path)
         self.others = tuple(others)
+        self.bare_names = any("." not in posixpath.basename(path) for path in self.others)
         self.by_suffix: dict[str, list[str]] = {}
         for path in self.others:
             self.by_suffix.setdefault(posixpath.splitext(path)[1], []).append(path)
@@ -131,20 +133,21 @@ class _Builder:
             for dependency in self.dependencies(path):
                 if dependency != path:
                     dependents.setdefault(dependency, set()).add(path)
-            for inner, outer in self._folders(path):
-                dependents.setdefault(inner, set()).add(outer)
+        self._tie_folders(dependents)
         for node in self._global_plugins():
             dependents.setdefault(node, set()).update(self.tests - {node})
         return {node: tuple(sorted(found)) for node, found in dependents.items()}
 
-    def _folders(self, path: str) -> Iterator[tuple[str, str]]:
-        """Tie a file to the nodes of the folders around it."""
-        inner = path
-        folder = posixpath.dirname(path)
-        while folder:
-            yield inner, f"{folder}/"
-            inner, folder = f"{folder}/", posixpath.dirname(folder)
-        yield inner, EVERYTHING
+    def _tie_folders(self, dependents: dict[str, set[str]]) -> None:
+        """Tie every file to the node of its folder, and that to the one around it."""
+        for path in self.layout.names:
+            inner = path
+            folder = posixpath.dirname(path)
+            while folder and f"{folder}/" not in dependents.setdefault(inner, set()):
+                dependents[inner].add(f"{folder}/")
+                inner, folder = f"{folder}/", posixpath.dirname(folder)
+            if not folder:
+                dependents.setdefault(inner, set()).add(EVERYTHING)
 
     def _global_plugins(self) -> Iterator[str]:
         for name in self.layout.plugins:
@@ -167,7 +170,8 @@ class _Builder:
         for name in (*value.names, *value.plugins, *value.stars):
             yield from self.resolve(name, anywhere=True)
         for name in value.strings:
-            yield from self.resolve(name)
+            if name.partition(".")[0] in self.tops:
+                yield from self.resolve(name)
         for name in value.stars:
             yield from self._children(name)
         for prefix in value.prefixes:
@@ -238,14 +242,18 @@ class _Builder:
         for word in value.words:
             if (module := self.layout.scripts.get(word)) is not None:
                 yield from self.resolve(module)
-            base = posixpath.basename(word.replace("\\", "/"))
-            if "*" in base:
-                yield from self._matching(base)
-            elif base != "__init__.py":
-                yield from self.by_base.get(base, ())
-                yield from self.by_suffix.get(base, ())
+            if "." in word or "*" in word or self.bare_names:
+                yield from self._mentioned(word)
             if value.lists and self.others:
                 yield from self._in_named_folder(word)
+
+    def _mentioned(self, word: str) -> Iterator[str]:
+        base = word.replace("\\", "/").rpartition("/")[2]
+        if "*" in base:
+            yield from self._matching(base)
+        elif base != "__init__.py":
+            yield from self.by_base.get(base, ())
+            yield from self.by_suffix.get(base, ())
 
     def _named_loosely(self, path: str, value: Imports) -> Iterator[str]:
         """Give the modules that single words name, in a file that imports by computed names."""

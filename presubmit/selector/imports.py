@@ -106,19 +106,45 @@ def _problem(error: Exception) -> str:
 
 
 def _walk(tree: ast.Module) -> Iterator[ast.AST]:
-    """Every node, docstrings reduced to nothing: prose must not look like code."""
+    """Give every node that may matter, docstrings reduced to nothing: prose must not look like code."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
-        yield node
-        children = list(ast.iter_child_nodes(node))
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            body = node.body
-            if body and (text := _constant_text(body[0])) is not None:
-                children.remove(body[0])
-                if ">>>" in text:
-                    yield ast.Constant(_doctest_lines(text))
-        stack.extend(children)
+        kind = type(node)
+        if kind in _INTERESTING:
+            yield node
+        fields = node.__dict__
+        if kind in _DOCUMENTED and (text := _docstring(fields["body"])) is not None:
+            fields = fields | {"body": fields["body"][1:]}
+            if ">>>" in text:
+                yield ast.Constant(_doctest_lines(text))
+        for value in fields.values():
+            # This loop sees every value of every node: `type() is` and not `isinstance`.
+            if type(value) is list:
+                stack.extend([item for item in value if isinstance(item, ast.AST)])
+            elif isinstance(value, ast.AST) and type(value) not in _LEAVES:
+                stack.append(value)
+
+
+_INTERESTING: Final = frozenset(
+    {
+        ast.Import,
+        ast.ImportFrom,
+        ast.Constant,
+        ast.Call,
+        ast.Attribute,
+        ast.Name,
+        ast.Assign,
+        ast.AnnAssign,
+        ast.AugAssign,
+    }
+)
+_DOCUMENTED: Final = frozenset({ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef})
+_LEAVES: Final = frozenset({ast.Load, ast.Store, ast.Del})
+
+
+def _docstring(body: list[ast.stmt]) -> str | None:
+    return _constant_text(body[0]) if body else None
 
 
 def _constant_text(statement: ast.stmt) -> str | None:
@@ -172,23 +198,24 @@ class _Found:
     def take(self, node: ast.AST) -> None:
         """Note what one node says."""
         match node:
+            case ast.Name(id=name):
+                self._take_name(name)
+            case ast.Attribute(attr=name):
+                self._take_name(name)
+                if (chain := _chain(node)) is not None:
+                    self.chains.add(chain)
+            case ast.Constant(value=value):
+                if isinstance(value, str):
+                    self.take_text(value)
+            case ast.Call():
+                self._take_call(node)
+            case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+                self._take_plugins(node)
             case ast.Import():
                 self._take_import(node)
             case ast.ImportFrom():
                 base = self.resolve("." * node.level + (node.module or ""))
                 self.take_from(base, [(alias.name, alias.asname) for alias in node.names])
-            case ast.Constant(value=str(text)):
-                self.take_text(text)
-            case ast.Call():
-                self._take_call(node)
-            case ast.Attribute(attr=name):
-                self._take_name(name)
-                if (chain := _chain(node)) is not None:
-                    self.chains.add(chain)
-            case ast.Name(id=name):
-                self._take_name(name)
-            case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
-                self._take_plugins(node)
             case _:
                 pass
 

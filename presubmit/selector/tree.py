@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import multiprocessing
 import os
 import posixpath
 import stat
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 _LARGEST: Final = 16 * 1024 * 1024
 _MOST_NESTED_CONFIGS: Final = 200
+_MANY: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +86,30 @@ def _read_imports(
                 unread[path] = error.strerror or str(error)
     keys = {path: _key(path, _blob_id(source)) for path, source in sources.items()}
     known = {} if cache is None else dict(cache.load(sorted(keys.values())))
-    fresh = {}
-    for path, key in keys.items():
-        if key not in known:
-            known[key] = fresh[key] = imports_of(path, sources[path])
-        imports[path] = known[key]
+    wanted = {key: path for path, key in keys.items() if key not in known}
+    fresh = dict(zip(wanted, _parse([(p, sources[p]) for p in wanted.values()]), strict=True))
+    known |= fresh
+    imports |= {path: known[key] for path, key in keys.items()}
     if cache is not None and fresh:
         cache.store(fresh)
     return imports, unread
+
+
+def _parse(sources: Sequence[tuple[str, bytes]]) -> list[Imports]:
+    """Parse sources, many of them on every core."""
+    if len(sources) >= _MANY:
+        # A process that starts anew, not a fork: the program around may have threads.
+        context = multiprocessing.get_context("spawn")
+        try:
+            with ProcessPoolExecutor(mp_context=context) as pool:
+                return list(pool.map(_imports_of_pair, sources, chunksize=50))
+        except (OSError, BrokenProcessPool):
+            pass  # no room for processes: one core does it too
+    return [imports_of(path, source) for path, source in sources]
+
+
+def _imports_of_pair(pair: tuple[str, bytes]) -> Imports:
+    return imports_of(*pair)
 
 
 def imports_of(path: str, source: bytes) -> Imports:

@@ -88,24 +88,24 @@ def test_the_first_source_that_names_an_option_wins(
 
 def test_sources_are_merged_option_by_option() -> None:
     sourced = make("[tests]\nshards = 3\nretries = 0\n", user={"tests.shards": 4})
-    assert (4, 0) == (sourced.config.tests.shards, sourced.config.tests.retries)
+    assert (sourced.config.tests.shards, sourced.config.tests.retries) == (4, 0)
 
 
 def test_the_pyproject_table_is_read_where_there_is_no_presubmit_toml() -> None:
     files = ProjectFiles(pyproject='[tool.presubmit]\nbase = "upstream/dev"\n', presubmit=None)
-    assert ({"base": "upstream/dev"}, "pyproject.toml") == read_project(files, "")
+    assert read_project(files, "") == ({"base": "upstream/dev"}, "pyproject.toml")
 
 
 def test_both_project_files_at_once_are_a_usage_error() -> None:
     files = ProjectFiles(pyproject="[tool.presubmit]\n", presubmit="")
-    with pytest.raises(ConfigError, match="both presubmit.toml and") as caught:
+    with pytest.raises(ConfigError, match=r"both presubmit\.toml and") as caught:
         read_project(files, "")
-    assert ExitCode.USAGE == caught.value.exit_code
+    assert caught.value.exit_code == ExitCode.USAGE
 
 
 def test_a_pyproject_without_our_table_may_stand_beside_presubmit_toml() -> None:
     files = ProjectFiles(pyproject="[tool.ruff]\n", presubmit='base = "dev"\n')
-    assert ({"base": "dev"}, "presubmit.toml") == read_project(files, "")
+    assert read_project(files, "") == ({"base": "dev"}, "presubmit.toml")
 
 
 @pytest.mark.parametrize("text", ["tool = 3", "[tool]\npresubmit = 3", "[[tool.presubmit]]"])
@@ -149,7 +149,7 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_known_one(
 def test_an_unknown_key_like_none_that_is_known_points_to_the_reference() -> None:
     with pytest.raises(ConfigError, match="unknown option `qqqq`") as caught:
         make("qqqq = 1\n")
-    assert "see docs/reference/config.md" == caught.value.hint
+    assert caught.value.hint == "see docs/reference/config.md"
 
 
 def test_a_table_written_as_a_value_is_an_error() -> None:
@@ -158,7 +158,7 @@ def test_a_table_written_as_a_value_is_an_error() -> None:
 
 
 def test_a_dash_in_a_key_is_an_underscore() -> None:
-    assert {"tests.full_if": ["a"]} == flatten({"tests": {"full-if": ["a"]}}, "x")
+    assert flatten({"tests": {"full-if": ["a"]}}, "x") == {"tests.full_if": ["a"]}
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_value_outside_the_choices_is_an_error_that_lists_them(option: str, va
 
 
 def test_an_environment_variable_is_named_after_its_option() -> None:
-    assert "PRESUBMIT_TESTS_MAX_RETRIED" == environment_name("tests.max_retried")
+    assert environment_name("tests.max_retried") == "PRESUBMIT_TESTS_MAX_RETRIED"
 
 
 def test_every_option_has_a_variable_of_its_own() -> None:
@@ -214,26 +214,26 @@ def test_every_option_has_a_variable_of_its_own() -> None:
 
 
 def test_an_empty_variable_says_nothing() -> None:
-    assert {} == read_environment({"PRESUBMIT_BASE": ""})
+    assert read_environment({"PRESUBMIT_BASE": ""}) == {}
 
 
 def test_a_foreign_variable_says_nothing() -> None:
-    assert {} == read_environment({"PRESUBMIT_SKIP": "x", "BASE": "y"})
+    assert read_environment({"PRESUBMIT_SKIP": "x", "BASE": "y"}) == {}
 
 
 def test_a_list_in_the_environment_is_split_at_commas() -> None:
     sourced = make(environ={"PRESUBMIT_BUILD_EXTRAS": "test, docs,"})
-    assert ("test", "docs") == sourced.config.build.extras
+    assert sourced.config.build.extras == ("test", "docs")
 
 
 def test_a_number_in_the_environment_is_read_as_one() -> None:
     sourced = make(environ={"PRESUBMIT_CONTAINER_CPUS": "2", "PRESUBMIT_TESTS_RETRIES": "0"})
-    assert (2.0, 0) == (sourced.config.container.cpus, sourced.config.tests.retries)
+    assert (sourced.config.container.cpus, sourced.config.tests.retries) == (2.0, 0)
 
 
 def test_a_list_on_the_command_line_is_split_at_commas() -> None:
     sourced = make(command_line={"build.extras": "a,b"})
-    assert ("a", "b") == sourced.config.build.extras
+    assert sourced.config.build.extras == ("a", "b")
 
 
 # --- the user's file ------------------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_the_users_table_for_a_repository_goes_above_the_rest(
 
 
 def test_without_a_user_file_there_are_no_user_options() -> None:
-    assert {} == read_user(None, "user.toml", "/r")
+    assert read_user(None, "user.toml", "/r") == {}
 
 
 def test_an_unknown_key_for_a_repository_names_its_table() -> None:
@@ -322,16 +322,16 @@ def test_a_guarded_key_in_the_other_project_file_is_compared_too() -> None:
         trust_head=False,
         on_host=False,
     )
-    assert "a" == sourced.config.container.image
+    assert sourced.config.container.image == "a"
 
 
 def test_a_guarded_key_that_stays_as_on_the_base_is_used() -> None:
-    assert "a" == make(IMAGE.format("a")).config.container.image
+    assert make(IMAGE.format("a")).config.container.image == "a"
 
 
 def test_trust_head_takes_what_head_says() -> None:
     sourced = make(IMAGE.format("b"), base=IMAGE.format("a"), trust_head=True)
-    assert "b" == sourced.config.container.image
+    assert sourced.config.container.image == "b"
 
 
 @pytest.mark.parametrize(
@@ -345,11 +345,11 @@ def test_trust_head_takes_what_head_says() -> None:
 )
 def test_a_guarded_key_that_the_user_sets_needs_no_trust(above: dict[str, Any]) -> None:
     sourced = make(IMAGE.format("b"), base=IMAGE.format("a"), **above)
-    assert "mine" == sourced.config.container.image
+    assert sourced.config.container.image == "mine"
 
 
 def test_a_key_that_widens_nothing_may_change() -> None:
-    assert 7 == make("[tests]\nshards = 7\n", base="").config.tests.shards
+    assert make("[tests]\nshards = 7\n", base="").config.tests.shards == 7
 
 
 COMMANDS = [
@@ -371,7 +371,7 @@ def test_in_a_container_the_commands_may_change(option: str, head: str) -> None:
 
 
 def test_a_base_whose_config_cannot_be_read_does_not_stop_the_change_that_mends_it() -> None:
-    assert 7 == make("[tests]\nshards = 7\n", base="[tests]\nshard = 7\n").config.tests.shards
+    assert make("[tests]\nshards = 7\n", base="[tests]\nshard = 7\n").config.tests.shards == 7
 
 
 def test_a_base_whose_config_cannot_be_read_allows_nothing() -> None:

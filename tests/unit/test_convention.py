@@ -51,11 +51,11 @@ def test_a_pyproject_that_is_not_toml_is_a_config_error() -> None:
 
 
 def test_a_project_without_pyproject_has_no_tables() -> None:
-    assert {} == project({"setup.py": ""}).table("project")
+    assert project({"setup.py": ""}).table("project") == {}
 
 
 def test_a_value_where_a_table_was_expected_is_no_table() -> None:
-    assert {} == project({"pyproject.toml": "project = 3"}).table("project", "urls")
+    assert project({"pyproject.toml": "project = 3"}).table("project", "urls") == {}
 
 
 # --- backend --------------------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def test_a_project_with_nothing_to_install_has_no_backend(files: Files) -> None:
     ],
 )
 def test_a_project_that_names_no_backend_is_built_by_setuptools(files: Files) -> None:
-    assert LEGACY == convention.build_backend(project(files))
+    assert convention.build_backend(project(files)) == LEGACY
 
 
 def test_build_requirements_without_a_backend_are_kept() -> None:
@@ -93,10 +93,10 @@ def test_build_requirements_without_a_backend_are_kept() -> None:
         project({"pyproject.toml": "[build-system]\nrequires = ['setuptools', 'cython']"})
     )
     assert found is not None
-    assert ("setuptools.build_meta:__legacy__", ("setuptools", "cython")) == (
+    assert (
         found.name,
         found.requires,
-    )
+    ) == ("setuptools.build_meta:__legacy__", ("setuptools", "cython"))
 
 
 def test_a_build_system_is_taken_as_it_is_written() -> None:
@@ -145,12 +145,12 @@ def test_a_build_file_that_declares_a_module_makes_sources_native(
     ],
 )
 def test_a_project_whose_own_build_declares_no_module_is_pure(files: Files) -> None:
-    assert () == native(files)
+    assert native(files) == ()
 
 
 def test_native_sources_among_the_tests_are_not_what_modules_are_built_from() -> None:
     files = {"setup.py": "ext_modules=[]", "a.c": "", "tests/b.c": "", "docs/c.h": ""}
-    assert ("setup.py", "a.c") == native(files)
+    assert native(files) == ("setup.py", "a.c")
 
 
 @pytest.mark.parametrize("path", ["a.c", "a.CPP", "x/a.cuh", "a.pyx", "a.rs", "a.S", "a.hpp"])
@@ -171,8 +171,9 @@ def test_a_build_file_is_one_wherever_it_stands(path: str) -> None:
 
 
 def test_a_trigger_makes_a_build_file_of_a_path() -> None:
-    assert [True, False] == [
-        convention.is_build_file("gen/a.yaml", triggers) for triggers in (("gen/*",), ())
+    assert [convention.is_build_file("gen/a.yaml", triggers) for triggers in (("gen/*",), ())] == [
+        True,
+        False,
     ]
 
 
@@ -185,12 +186,12 @@ def test_a_project_that_names_nothing_needs_pytest() -> None:
 
 def test_pytest_is_not_added_where_it_is_named() -> None:
     files = {"pyproject.toml": "[dependency-groups]\ntest = ['PyTest>=8 ; python_version>\"3\"']"}
-    assert ('PyTest>=8 ; python_version>"3"',) == lines(files)
+    assert lines(files) == ('PyTest>=8 ; python_version>"3"',)
 
 
 def test_a_plugin_of_pytest_is_not_pytest() -> None:
     files = {"pyproject.toml": "[dependency-groups]\ntest = ['pytest-cov']"}
-    assert ("pytest-cov", "pytest") == lines(files)
+    assert lines(files) == ("pytest-cov", "pytest")
 
 
 def test_dependencies_come_with_what_testing_needs_and_say_where_from() -> None:
@@ -206,7 +207,7 @@ def test_dependencies_come_with_what_testing_needs_and_say_where_from() -> None:
 
 
 def test_packages_of_the_config_come_along() -> None:
-    assert ("numpy>=2", "pytest") == lines({}, packages=("numpy>=2",))
+    assert lines({}, packages=("numpy>=2",)) == ("numpy>=2", "pytest")
 
 
 GROUPS = """
@@ -219,11 +220,11 @@ dev = ["d"]
 
 
 def test_a_group_is_found_by_its_usual_name_and_brings_the_groups_it_includes() -> None:
-    assert ("pytest", "b", "c") == lines({"pyproject.toml": GROUPS})
+    assert lines({"pyproject.toml": GROUPS}) == ("pytest", "b", "c")
 
 
 def test_named_groups_take_the_place_of_the_usual_one() -> None:
-    assert ("d", "c", "pytest") == lines({"pyproject.toml": GROUPS}, groups=("dev", "MOST"))
+    assert lines({"pyproject.toml": GROUPS}, groups=("dev", "MOST")) == ("d", "c", "pytest")
 
 
 def test_a_group_that_is_not_there_is_a_config_error() -> None:
@@ -242,7 +243,7 @@ def test_a_group_that_two_others_include_is_no_cycle() -> None:
         "[dependency-groups]\ntest=[{include-group='a'}, {include-group='b'}]\n"
         "a=[{include-group='c'}]\nb=[{include-group='c'}]\nc=['x']\n"
     )
-    assert ("x", "pytest") == lines({"pyproject.toml": text})
+    assert lines({"pyproject.toml": text}) == ("x", "pytest")
 
 
 def test_a_group_that_is_a_text_is_a_config_error() -> None:
@@ -262,22 +263,22 @@ io = ["h5py", "my-project[test]"]
 
 
 def test_an_extra_that_names_the_projects_own_extras_brings_what_they_hold() -> None:
-    assert ("a", "pytest", "numba", "h5py") == lines({"pyproject.toml": EXTRAS})
+    assert lines({"pyproject.toml": EXTRAS}) == ("a", "pytest", "numba", "h5py")
 
 
 def test_a_group_that_names_the_projects_own_extra_brings_what_it_holds() -> None:
     text = EXTRAS + "[dependency-groups]\ntest = ['my-project[fast]', 'pytest']\n"
-    assert ("a", "numba", "pytest") == lines({"pyproject.toml": text})
+    assert lines({"pyproject.toml": text}) == ("a", "numba", "pytest")
 
 
 def test_a_group_goes_before_an_extra() -> None:
     text = EXTRAS + "[dependency-groups]\ntest = ['pytest']\n"
-    assert ("a", "pytest") == lines({"pyproject.toml": text})
+    assert lines({"pyproject.toml": text}) == ("a", "pytest")
 
 
 def test_a_named_extra_comes_beside_a_group() -> None:
     text = EXTRAS + "[dependency-groups]\ntest = ['pytest']\n"
-    assert ("a", "pytest", "numba") == lines({"pyproject.toml": text}, extras=("FAST",))
+    assert lines({"pyproject.toml": text}, extras=("FAST",)) == ("a", "pytest", "numba")
 
 
 def test_an_extra_that_is_not_there_is_a_config_error() -> None:
@@ -287,16 +288,16 @@ def test_an_extra_that_is_not_there_is_a_config_error() -> None:
 
 def test_extras_that_pyproject_leaves_dynamic_are_read_from_the_metadata_later() -> None:
     text = "[project]\nname='x'\ndynamic=['optional-dependencies']\n"
-    assert ("tests", "test", "testing") == wanted({"pyproject.toml": text}).dynamic_extras
+    assert wanted({"pyproject.toml": text}).dynamic_extras == ("tests", "test", "testing")
 
 
 def test_a_named_extra_that_is_dynamic_is_the_only_one() -> None:
-    assert ("gpu",) == wanted({"setup.py": ""}, extras=("gpu",)).dynamic_extras
+    assert wanted({"setup.py": ""}, extras=("gpu",)).dynamic_extras == ("gpu",)
 
 
 def test_a_line_that_is_no_requirement_is_left_to_pip() -> None:
     text = "[project]\nname='x'\n[dependency-groups]\ntest = ['what is this']\n"
-    assert ("what is this", "pytest") == lines({"pyproject.toml": text})
+    assert lines({"pyproject.toml": text}) == ("what is this", "pytest")
 
 
 # --- requirement files ----------------------------------------------------------------------------------------------
@@ -306,11 +307,11 @@ def test_a_line_that_is_no_requirement_is_left_to_pip() -> None:
     "path", ["requirements-test.txt", "requirements/test.txt", "tests/requirements.txt"]
 )
 def test_a_requirement_file_is_found_by_its_usual_name(path: str) -> None:
-    assert ("a", "pytest") == lines({path: "a\n"})
+    assert lines({path: "a\n"}) == ("a", "pytest")
 
 
 def test_a_requirement_file_for_tests_goes_before_a_general_one() -> None:
-    assert ("t", "pytest") == lines({"requirements.txt": "r", "test-requirements.txt": "t"})
+    assert lines({"requirements.txt": "r", "test-requirements.txt": "t"}) == ("t", "pytest")
 
 
 def test_a_group_or_an_extra_goes_before_a_requirement_file() -> None:
@@ -320,7 +321,7 @@ def test_a_group_or_an_extra_goes_before_a_requirement_file() -> None:
 
 def test_named_requirement_files_are_read_beside_a_group() -> None:
     files = {"pyproject.toml": GROUPS, "ci.txt": "z"}
-    assert ("pytest", "b", "c", "z") == lines(files, requirements=("ci.txt",))
+    assert lines(files, requirements=("ci.txt",)) == ("pytest", "b", "c", "z")
 
 
 def test_a_named_requirement_file_that_is_not_there_is_a_config_error() -> None:
@@ -356,14 +357,15 @@ def test_a_requirement_files_lines_are_read_as_pip_reads_them(text: str, given: 
 )
 def test_a_requirement_file_may_name_another_one_beside_it(line: str) -> None:
     files = {"requirements/test.txt": f"{line}\nb", "requirements/base.txt": "a"}
-    assert ["a", "b"] == list(
-        convention.requirement_file_lines("requirements/test.txt", files.get)
-    )
+    assert list(convention.requirement_file_lines("requirements/test.txt", files.get)) == [
+        "a",
+        "b",
+    ]
 
 
 def test_requirement_files_that_name_each_other_come_to_an_end() -> None:
     files = {"a.txt": "-r b.txt\na", "b.txt": "-r a.txt\nb"}
-    assert ["b", "a"] == list(convention.requirement_file_lines("a.txt", files.get))
+    assert list(convention.requirement_file_lines("a.txt", files.get)) == ["b", "a"]
 
 
 def test_an_included_requirement_file_that_is_not_there_is_named() -> None:
@@ -376,10 +378,10 @@ def test_an_included_requirement_file_that_is_not_there_is_named() -> None:
 def test_a_constraint_file_is_named_relative_to_the_project(line: str) -> None:
     files = {"requirements/test.txt": f"a\n{line}\n"}
     found = wanted(files)
-    assert (("a", "pytest"), ("requirements/pins.txt",)) == (
+    assert (
         found.together[-1].lines,
         found.constraint_files,
-    )
+    ) == (("a", "pytest"), ("requirements/pins.txt",))
 
 
 def test_a_file_with_hashes_is_installed_by_itself() -> None:
@@ -453,10 +455,10 @@ def test_a_requirement_from_the_index_is_not_local(line: str) -> None:
 def test_local_requirements_are_kept_apart_each_once() -> None:
     files = {"requirements-test.txt": "-e .\na\nb @ https://example.org/b.whl\n-e .\n"}
     found = wanted(files)
-    assert (("-e .", "b @ https://example.org/b.whl"), ("a", "pytest")) == (
+    assert (
         found.local,
         found.together[-1].lines,
-    )
+    ) == (("-e .", "b @ https://example.org/b.whl"), ("a", "pytest"))
 
 
 # --- lock files -----------------------------------------------------------------------------------------------------
@@ -562,12 +564,12 @@ def test_a_project_without_settings_has_no_ruff() -> None:
 def test_ruffs_lint_settings_lie_above_the_old_top_level_ones() -> None:
     files = {"ruff.toml": "select=['E']\nignore=['W']\n[lint]\nselect=['F']\n"}
     found = convention.ruff_settings(project(files), files.get)
-    assert (["F"], ["W"]) == (found["select"], found["ignore"])
+    assert (found["select"], found["ignore"]) == (["F"], ["W"])
 
 
 def test_ruff_settings_that_are_not_toml_are_none() -> None:
     files = {"ruff.toml": "["}
-    assert {} == convention.ruff_settings(project(files), files.get)
+    assert convention.ruff_settings(project(files), files.get) == {}
 
 
 def docs(text: str, *sources: str, **files: str) -> DocsConvention:
@@ -605,12 +607,12 @@ def test_docstrings_are_enforced_where_ruff_selects_their_rules(
 
 def test_numpydocs_own_validation_enforces_its_convention() -> None:
     found = docs("[tool.numpydoc_validation]\nchecks=['all']\n")
-    assert ("numpy", True) == (found.name, found.enforced)
+    assert (found.name, found.enforced) == ("numpy", True)
 
 
 def test_pydocstyles_old_table_enforces_its_convention() -> None:
     found = docs("[tool.pydocstyle]\nconvention='google'\n")
-    assert ("google", True) == (found.name, found.enforced)
+    assert (found.name, found.enforced) == ("google", True)
 
 
 NUMPY = '''

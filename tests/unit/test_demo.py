@@ -129,15 +129,15 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
 
 def test_a_host_with_compiler_and_headers_will_do(programs: Callable[..., None]) -> None:
     programs(cxx="", python3="True")
-    check_host()
+    check_host("python3")
 
 
 @pytest.mark.parametrize(
     ("texts", "missing"),
     [
         ({"python3": "True"}, "C++ compiler missing"),
-        ({"cxx": "", "python3": "False"}, "module: headers of Python (Python.h) missing"),
-        ({}, "C++ compiler and headers of Python (Python.h) missing"),
+        ({"cxx": "", "python3": "False"}, "module: headers of python3 (Python.h) missing"),
+        ({}, "C++ compiler and headers of python3 (Python.h) missing"),
     ],
 )
 def test_a_host_that_cannot_build_is_told_what_to_install(
@@ -145,6 +145,6 @@ def test_a_host_that_cannot_build_is_told_what_to_install(
 ) -> None:
     programs(**texts)
     with pytest.raises(PresubmitError) as caught:
-        check_host()
+        check_host("python3")
     assert missing in str(caught.value)
     assert "apt install g++ python3-dev python3-venv" in caught.value.hint

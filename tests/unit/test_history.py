@@ -20,18 +20,18 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_new_history_knows_nothing(path: Path) -> None:
     with History(path) as history:
-        assert (None, {}, None) == (
+        assert (
             history.step_seconds("k"),
             history.test_seconds(),
             history.evidence("k"),
-        )
+        ) == (None, {}, None)
 
 
 def test_the_seconds_of_a_step_are_its_last(path: Path) -> None:
     with History(path) as history:
         history.write_step("k", 1.0)
         history.write_step("k", 2.5)
-        assert 2.5 == history.step_seconds("k")
+        assert history.step_seconds("k") == 2.5
 
 
 def test_what_one_run_writes_the_next_one_reads(path: Path) -> None:
@@ -39,20 +39,20 @@ def test_what_one_run_writes_the_next_one_reads(path: Path) -> None:
         history.write_tests([("a.py", 1.0, "passed"), ("b.py", 2.0, "failed")])
         history.write_evidence("k", "{}")
     with History(path) as history:
-        assert {"a.py": 1.0, "b.py": 2.0} == history.test_seconds()
-        assert "{}" == history.evidence("k")
+        assert history.test_seconds() == {"a.py": 1.0, "b.py": 2.0}
+        assert history.evidence("k") == "{}"
 
 
 def test_two_worktrees_share_one_history(path: Path) -> None:
     with History(path) as one, History(path) as other:
         one.write_step("k", 1.0)
-        assert 1.0 == other.step_seconds("k")
+        assert other.step_seconds("k") == 1.0
 
 
 def test_a_path_that_is_not_utf_8_is_written_as_an_escape(path: Path) -> None:
     with History(path) as history:
         history.write_tests([("\udcff.py", 1.0, "passed")])
-        assert {"\\udcff.py": 1.0} == history.test_seconds()
+        assert history.test_seconds() == {"\\udcff.py": 1.0}
 
 
 def test_a_damaged_history_is_set_aside_and_begun_anew(path: Path) -> None:
@@ -60,14 +60,14 @@ def test_a_damaged_history_is_set_aside_and_begun_anew(path: Path) -> None:
     path.write_bytes(b"this is not a database, not at all" * 100)
     with History(path) as history:
         history.write_step("k", 1.0)
-        assert 1.0 == history.step_seconds("k")
+        assert history.step_seconds("k") == 1.0
         assert "history.db was damaged" in history.note
     assert path.with_suffix(".damaged").read_bytes().startswith(b"this is not")
 
 
 def test_a_sound_history_has_nothing_to_note(path: Path) -> None:
     with History(path) as history:
-        assert "" == history.note
+        assert history.note == ""
 
 
 def test_a_history_with_tables_of_another_make_knows_nothing(path: Path) -> None:
@@ -79,11 +79,11 @@ def test_a_history_with_tables_of_another_make_knows_nothing(path: Path) -> None
     connection.close()
     with History(path) as history:
         history.write_step("k", 1.0)
-        assert (None, {}, None) == (
+        assert (
             history.step_seconds("k"),
             history.test_seconds(),
             history.evidence("k"),
-        )
+        ) == (None, {}, None)
 
 
 def test_a_history_whose_pages_are_lost_knows_nothing(path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_history_whose_pages_are_lost_knows_nothing(path: Path) -> None:
     data[8192:] = b"\xaa" * (len(data) - 8192)
     path.write_bytes(data)
     with History(path) as history:
-        assert {} == history.test_seconds()
+        assert history.test_seconds() == {}
 
 
 def test_a_history_that_another_holds_locked_is_left_alone(path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_history_that_another_holds_locked_is_left_alone(path: Path) -> None:
     finally:
         holder.close()
     with History(path) as history:
-        assert 1.0 == history.step_seconds("k")
+        assert history.step_seconds("k") == 1.0
 
 
 def test_a_history_that_cannot_be_opened_costs_the_run_nothing(path: Path) -> None:
@@ -132,4 +132,4 @@ def test_a_folder_that_cannot_be_written_costs_the_run_nothing(
         with History(closed / "presubmit" / "history.db") as history:
             history.write_step("k", 1.0)
 
-    assert "" == as_other_user(use)
+    assert as_other_user(use) == ""

@@ -148,7 +148,7 @@ CHOSEN = chosen("tests/test_a.py", "tests/test_b.py")
 
 
 def test_a_usual_change_is_linted_built_and_tested_in_this_order() -> None:
-    assert ["lint.1", "lint.2", "build.1", "tests.1"] == ids(plan(CHANGE, CHOSEN))
+    assert ids(plan(CHANGE, CHOSEN)) == ["lint.1", "lint.2", "build.1", "tests.1"]
 
 
 def test_tier_quick_tests_a_pure_project() -> None:
@@ -157,35 +157,35 @@ def test_tier_quick_tests_a_pure_project() -> None:
 
 def test_tier_quick_neither_builds_nor_tests_a_native_project_and_says_so() -> None:
     made = plan(CHANGE, CHOSEN, of=facts(NATIVE), tier=Tier.QUICK)
-    assert ["lint.1", "lint.2"] == ids(made)
+    assert ids(made) == ["lint.1", "lint.2"]
     assert "tests: they need a build, which tier quick leaves out" in made.left_out
 
 
 def test_tier_quick_does_not_build_even_where_native_code_changed() -> None:
     made = plan(changed("src/x/_x.c"), CHOSEN, of=facts(NATIVE), tier=Tier.QUICK)
-    assert [] == ids(made)
+    assert ids(made) == []
     assert "build: tier quick builds no extension modules" in made.left_out
 
 
 def test_tier_quick_tests_a_native_project_where_tests_are_asked_for_by_name() -> None:
     made = plan(CHANGE, CHOSEN, of=facts(NATIVE), tier=Tier.QUICK, arguments=("tests/test_a.py",))
-    assert ["lint.1", "lint.2", "build.1", "tests.1"] == ids(made)
+    assert ids(made) == ["lint.1", "lint.2", "build.1", "tests.1"]
 
 
 def test_tier_full_says_that_benchmarks_are_not_run() -> None:
     assert plan(CHANGE, CHOSEN, tier=Tier.FULL).unavailable
-    assert () == plan(CHANGE, CHOSEN).unavailable
+    assert plan(CHANGE, CHOSEN).unavailable == ()
 
 
 def test_a_change_of_documents_alone_is_neither_built_nor_tested_and_that_is_said() -> None:
     made = plan(changed("README.md"), NONE)
-    assert [] == ids(made)
-    assert (
+    assert ids(made) == []
+    assert made.left_out == (
         "ruff: no changed file for it",
         "tests: nothing that a test reads changed",
         "docstrings: no public definition changed",
         "build: nothing in this change needs one",
-    ) == made.left_out
+    )
 
 
 def test_a_selection_without_a_reason_is_given_one() -> None:
@@ -198,22 +198,22 @@ def test_a_selection_without_a_reason_is_given_one() -> None:
 
 def test_only_a_role_brings_what_it_needs() -> None:
     made = plan(CHANGE, CHOSEN, only=("tests",))
-    assert ["build.1", "tests.1"] == ids(made)
-    assert ("--only tests",) == made.incomplete
+    assert ids(made) == ["build.1", "tests.1"]
+    assert made.incomplete == ("--only tests",)
 
 
 def test_only_what_needs_nothing_brings_nothing_else() -> None:
-    assert ["lint.2"] == ids(plan(CHANGE, CHOSEN, only=("lint.2",)))
+    assert ids(plan(CHANGE, CHOSEN, only=("lint.2",))) == ["lint.2"]
 
 
 def test_only_a_role_that_has_no_step_gives_an_empty_plan() -> None:
-    assert [] == ids(plan(changed("README.md"), NONE, only=("tests",)))
+    assert ids(plan(changed("README.md"), NONE, only=("tests",))) == []
 
 
 def test_skip_leaves_a_step_out_and_says_so() -> None:
     made = plan(CHANGE, CHOSEN, skip=("lint.2",))
-    assert ["lint.1", "build.1", "tests.1"] == ids(made)
-    assert ("--skip lint.2",) == made.incomplete
+    assert ids(made) == ["lint.1", "build.1", "tests.1"]
+    assert made.incomplete == ("--skip lint.2",)
 
 
 @pytest.mark.parametrize("name", ["build", "build.1"])
@@ -223,15 +223,15 @@ def test_skipping_what_another_step_needs_is_an_error(name: str) -> None:
 
 
 def test_what_is_needed_may_be_skipped_with_those_that_need_it() -> None:
-    assert ["lint.1", "lint.2"] == ids(plan(CHANGE, CHOSEN, skip=("build", "tests")))
+    assert ids(plan(CHANGE, CHOSEN, skip=("build", "tests"))) == ["lint.1", "lint.2"]
 
 
-@pytest.mark.parametrize("where", ["only", "skip"])
-def test_a_name_that_is_no_step_is_an_error_that_lists_the_steps(where: str) -> None:
+@pytest.mark.parametrize("asked", [{"only": ("test",)}, {"skip": ("test",)}])
+def test_a_name_that_is_no_step_is_an_error_that_lists_the_steps(asked: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no step `test`") as caught:
-        plan(CHANGE, CHOSEN, **{where: ("test",)})
+        plan(CHANGE, CHOSEN, **asked)
     assert "tests.1" in caught.value.hint
-    assert ExitCode.USAGE == caught.value.exit_code
+    assert caught.value.exit_code == ExitCode.USAGE
 
 
 # --- lint -----------------------------------------------------------------------------------------------------------
@@ -244,12 +244,12 @@ def test_changed_python_files_are_parsed_at_the_projects_lowest_python() -> None
 
 def test_deleted_files_are_not_linted() -> None:
     made = plan(changed("a.py", status=FileStatus.DELETED), CHOSEN)
-    assert ["build.1", "tests.1"] == ids(made)
+    assert ids(made) == ["build.1", "tests.1"]
 
 
 def test_submodules_are_not_linted() -> None:
     change = msgspec.structs.replace(changed("vendored.py"), submodules=("vendored.py",))
-    assert [] == ids(plan(change, NONE))
+    assert ids(plan(change, NONE)) == []
 
 
 @pytest.mark.parametrize("tool", ["pre-commit", "lintrunner"])
@@ -263,12 +263,12 @@ def test_a_tool_that_takes_any_file_gets_every_changed_file(tool: str) -> None:
 def test_ruff_gets_python_files_only() -> None:
     work = step(plan(changed("a.md", "a.py"), NONE), "lint.2").work
     assert isinstance(work, LintCommand)
-    assert ("a.py",) == work.files
+    assert work.files == ("a.py",)
 
 
 def test_a_project_without_a_known_lint_tool_says_so() -> None:
     made = plan(changed("a.py"), NONE, of=facts(lint_tool=""))
-    assert ["lint.1"] == ids(made)
+    assert ids(made) == ["lint.1"]
     assert "lint: the project configures no lint tool that presubmit knows" in made.left_out
 
 
@@ -278,11 +278,11 @@ def test_configured_lint_commands_take_the_place_of_the_usual_tool() -> None:
         lint={"commands": ["make lint", "flake8 {files}"], "packages": ["flake8"]},
     )
     made = plan(changed("a.py"), NONE, sourced=sourced)
-    assert [
+    assert [(one.id, one.title, one.origin) for one in made.steps] == [
         ("lint.1", "syntax", "convention: requires-python"),
         ("lint.2", "make", "config presubmit.toml"),
         ("lint.3", "flake8", "config presubmit.toml"),
-    ] == [(one.id, one.title, one.origin) for one in made.steps]
+    ]
 
 
 # --- build ----------------------------------------------------------------------------------------------------------
@@ -297,18 +297,18 @@ def test_a_changed_source_of_a_native_build_is_built_though_no_test_is_affected(
 
 
 def test_a_c_file_in_a_pure_project_needs_no_build() -> None:
-    assert [] == ids(plan(changed("tests/data/broken.c"), NONE))
+    assert ids(plan(changed("tests/data/broken.c"), NONE)) == []
 
 
 def test_a_project_without_a_backend_gets_an_environment_only() -> None:
     made = plan(CHANGE, CHOSEN, of=facts({"a.py": ""}))
     work = step(made, "build.1").work
     assert isinstance(work, Build)
-    assert ("none", "environment", True) == (
+    assert (
         work.mode,
         step(made, "build.1").title,
         shards(made)[0].on_path,
-    )
+    ) == ("none", "environment", True)
 
 
 def test_a_build_command_comes_from_the_config() -> None:
@@ -317,7 +317,7 @@ def test_a_build_command_comes_from_the_config() -> None:
     )
     made = step(plan(CHANGE, CHOSEN, sourced=sourced), "build.1")
     assert isinstance(made.work, Build)
-    assert ("make install", "config user.toml") == (made.work.command, made.origin)
+    assert (made.work.command, made.origin) == ("make install", "config user.toml")
 
 
 def test_a_clean_build_is_passed_on() -> None:
@@ -328,7 +328,7 @@ def test_a_clean_build_is_passed_on() -> None:
 
 def test_modules_are_not_expected_where_the_config_says_so() -> None:
     sourced = config(build={"native": "none"})
-    assert () == build_work(facts(NATIVE), sourced, tree="t", clean=False).native
+    assert build_work(facts(NATIVE), sourced, tree="t", clean=False).native == ()
 
 
 def key(files: Mapping[str, str], *, tree: str = "t", clean: bool = False, **build: Any) -> str:
@@ -372,7 +372,7 @@ def test_the_key_changes_with_a_file_that_triggers_name() -> None:
     ids=["native", "wheel", "command"],
 )
 def test_the_key_of_a_build_that_copies_changes_with_the_tree(
-    files: dict[str, str], build: dict[str, str]
+    files: dict[str, str], build: dict[str, Any]
 ) -> None:
     assert key(files, tree="t", **build) != key(files, tree="u", **build)
 
@@ -382,12 +382,12 @@ def test_the_key_of_a_build_that_copies_changes_with_the_tree(
 
 def test_the_chosen_files_run_in_one_shard() -> None:
     (work,) = shards(plan(CHANGE, CHOSEN))
-    assert (Mode.SCOPED, ("tests/test_a.py", "tests/test_b.py")) == (work.mode, work.files)
+    assert (work.mode, work.files) == (Mode.SCOPED, ("tests/test_a.py", "tests/test_b.py"))
 
 
 def test_a_whole_suite_is_not_named_file_by_file() -> None:
     (work,) = shards(plan(CHANGE, chosen("a.py", "b.py", mode=Mode.ALL)))
-    assert (Mode.ALL, ()) == (work.mode, work.files)
+    assert (work.mode, work.files) == (Mode.ALL, ())
 
 
 @pytest.mark.parametrize("mode", [Mode.ALL, Mode.SCOPED])
@@ -395,55 +395,55 @@ def test_shards_share_the_files_and_lose_none(mode: Mode) -> None:
     names = tuple(f"tests/test_{n}.py" for n in range(10))
     made = plan(CHANGE, chosen(*names, mode=mode), sourced=config(tests={"shards": 3}))
     assert Counter(names) == Counter(name for work in shards(made) for name in work.files)
-    assert [("tests 1/3", 1, 3), ("tests 2/3", 2, 3), ("tests 3/3", 3, 3)] == [
+    assert [
         (one.title, one.work.shard, one.work.shards)
         for one in made.steps
         if isinstance(one.work, values.Tests)
-    ]
+    ] == [("tests 1/3", 1, 3), ("tests 2/3", 2, 3), ("tests 3/3", 3, 3)]
 
 
 def test_there_are_never_more_shards_than_files() -> None:
-    assert 2 == len(shards(plan(CHANGE, CHOSEN, sourced=config(tests={"shards": 9}))))
+    assert len(shards(plan(CHANGE, CHOSEN, sourced=config(tests={"shards": 9})))) == 2
 
 
 def test_shards_are_balanced_by_known_seconds() -> None:
     seconds = {"a": 10.0, "b": 6.0, "c": 4.0, "d": 1.0}
-    assert [("a",), ("b", "c", "d")] == balance("abcd", seconds, 2)
+    assert balance("abcd", seconds, 2) == [("a", "d"), ("b", "c")]
 
 
 def test_a_file_of_unknown_seconds_counts_as_a_usual_one() -> None:
-    assert [("a", "d"), ("b", "c")] == balance("abcd", {"a": 4.0, "b": 2.0}, 2)
+    assert balance("abcd", {"a": 4.0, "b": 2.0}, 2) == [("a", "b"), ("c", "d")]
 
 
 def test_without_known_seconds_shards_have_equal_numbers_of_files() -> None:
-    assert [2, 2, 1] == [len(shard) for shard in balance("abcde", {}, 3)]
+    assert [len(shard) for shard in balance("abcde", {}, 3)] == [2, 2, 1]
 
 
 def test_what_the_user_gives_after_the_dashes_is_not_narrowed() -> None:
     (work,) = shards(plan(CHANGE, CHOSEN, arguments=("-k", "name")))
-    assert (Mode.ALL, (), ("-k", "name")) == (work.mode, work.files, work.arguments)
+    assert (work.mode, work.files, work.arguments) == (Mode.ALL, (), ("-k", "name"))
 
 
 def test_arguments_run_tests_though_none_is_affected() -> None:
-    assert ["build.1", "tests.1"] == ids(plan(changed("README.md"), NONE, arguments=("t.py",)))
+    assert ids(plan(changed("README.md"), NONE, arguments=("t.py",))) == ["build.1", "tests.1"]
 
 
 def test_the_tests_that_failed_last_run_by_their_ids() -> None:
     (work,) = shards(plan(CHANGE, CHOSEN, ids=("t.py::a", "t.py::b[1]")))
-    assert (("t.py::a", "t.py::b[1]"), (), ()) == (work.ids, work.files, work.arguments)
+    assert (work.ids, work.files, work.arguments) == (("t.py::a", "t.py::b[1]"), (), ())
 
 
 def test_the_command_lines_retries_go_above_the_configured_ones() -> None:
     sourced = config(tests={"retries": 3})
-    assert [3, 0] == [
+    assert [
         shards(plan(CHANGE, CHOSEN, sourced=sourced, retries=retries))[0].retries
         for retries in (None, 0)
-    ]
+    ] == [3, 0]
 
 
 def test_native_changes_must_load_the_built_modules() -> None:
     made = [plan(changed(path), CHOSEN, of=facts(NATIVE)) for path in ("src/x/_x.c", "src/x/a.py")]
-    assert [True, False] == [shards(one)[0].extensions_changed for one in made]
+    assert [shards(one)[0].extensions_changed for one in made] == [True, False]
 
 
 def test_mode_wheel_takes_the_sources_off_the_path() -> None:
@@ -453,18 +453,18 @@ def test_mode_wheel_takes_the_sources_off_the_path() -> None:
 
 def test_a_configured_test_command_names_its_origin() -> None:
     sourced = config({"tests.command": "user.toml"}, tests={"command": ["make", "check"]})
-    assert "config user.toml" == step(plan(CHANGE, CHOSEN, sourced=sourced), "tests.1").origin
+    assert step(plan(CHANGE, CHOSEN, sourced=sourced), "tests.1").origin == "config user.toml"
 
 
 def test_the_expected_seconds_of_a_shard_are_those_of_its_files() -> None:
     made = plan(CHANGE, CHOSEN, seconds={"tests/test_a.py": 1.26, "other.py": 9.0})
-    assert 1.3 == step(made, "tests.1").expected_seconds
+    assert step(made, "tests.1").expected_seconds == 1.3
 
 
 def test_the_expected_seconds_of_another_step_are_those_it_took_last() -> None:
     known = {"lint.2 ruff": 2.0, "build.1 build (pure Python)": 3.0}
     made = make_plan(CHANGE, CHOSEN, facts(), config(), Ask(), seconds={}, step_seconds=known.get)
-    assert [None, 2.0, 3.0, None] == [one.expected_seconds for one in made.steps]
+    assert [one.expected_seconds for one in made.steps] == [None, 2.0, 3.0, None]
     assert list(known) == [duration_key(one) for one in made.steps[1:3]]
 
 
@@ -500,21 +500,21 @@ def test_a_budget_keeps_the_nearest_tests_and_names_the_rest(
 def test_a_whole_suite_that_a_budget_cuts_is_named_file_by_file() -> None:
     whole = msgspec.structs.replace(RANKED, mode=Mode.ALL)
     (work,) = shards(plan(CHANGE, whole, seconds=SECONDS, budget=12.0))
-    assert (Mode.SCOPED, ("near.py",)) == (work.mode, work.files)
+    assert (work.mode, work.files) == (Mode.SCOPED, ("near.py",))
 
 
 def test_a_file_of_unknown_seconds_is_expected_to_take_the_usual_time() -> None:
     made = plan(CHANGE, RANKED, seconds={"near.py": 10.0}, budget=25.0)
-    assert ("far.py",) == made.budget_cut
+    assert made.budget_cut == ("far.py",)
 
 
 def test_a_budget_cuts_nothing_where_no_seconds_are_known() -> None:
-    assert () == plan(CHANGE, RANKED, budget=0.1).budget_cut
+    assert plan(CHANGE, RANKED, budget=0.1).budget_cut == ()
 
 
 def test_a_budget_cuts_no_tests_that_were_not_wanted() -> None:
     made = plan(CHANGE, RANKED, seconds=SECONDS, budget=12.0, only=("lint",))
-    assert () == made.budget_cut
+    assert made.budget_cut == ()
 
 
 # --- docs -----------------------------------------------------------------------------------------------------------
@@ -524,7 +524,7 @@ def test_changed_public_definitions_get_their_docstrings_checked() -> None:
     made = plan(changed("src/x/a.py"), NONE, of=facts(definitions=(definition("src/x/a.py"),)))
     work = step(made, "docs.1").work
     assert isinstance(work, Docstrings)
-    assert (False, "") == (work.binding, work.convention)
+    assert (work.binding, work.convention) == (False, "")
     assert "advice" in step(made, "docs.1").why
 
 
@@ -542,7 +542,7 @@ def test_docstring_findings_bind_where_project_or_config_say_so(
     work = step(made, "docs.1").work
     assert isinstance(work, Docstrings)
     assert (expected, "numpy") == (work.binding, work.convention)
-    assert 2 == len(work.requirements)
+    assert len(work.requirements) == 2
 
 
 def test_a_configured_convention_takes_the_place_of_the_projects_own() -> None:
@@ -554,7 +554,7 @@ def test_a_configured_convention_takes_the_place_of_the_projects_own() -> None:
     )
     work = step(made, "docs.1").work
     assert isinstance(work, Docstrings)
-    assert "google" == work.convention
+    assert work.convention == "google"
 
 
 def doctested(path: str, *, tier: Tier = Tier.STANDARD, files: Mapping[str, str] = PURE) -> Plan:
@@ -568,14 +568,14 @@ def doctested(path: str, *, tier: Tier = Tier.STANDARD, files: Mapping[str, str]
 
 def test_changed_modules_get_their_doctests_run_where_the_project_runs_doctests() -> None:
     made = doctested("src/x/a.py")
-    assert ["lint.1", "lint.2", "build.1", "docs.1", "docs.2"] == ids(made)
+    assert ids(made) == ["lint.1", "lint.2", "build.1", "docs.1", "docs.2"]
     assert Doctests(command=("pytest",), files=("src/x/a.py",)) == step(made, "docs.2").work
 
 
 def test_only_doctests_bring_the_build_they_need() -> None:
     change = changed("src/x/a.py")
     of = facts(definitions=(definition("src/x/a.py"),), doctests=True)
-    assert ["build.1", "docs.2"] == ids(plan(change, NONE, of=of, only=("docs.2",)))
+    assert ids(plan(change, NONE, of=of, only=("docs.2",))) == ["build.1", "docs.2"]
 
 
 @pytest.mark.parametrize("path", ["setup.py", "tests/conftest.py", "noxfile.py"])
@@ -584,9 +584,11 @@ def test_helper_modules_have_no_doctests_to_run(path: str) -> None:
 
 
 def test_tier_quick_runs_no_doctests_of_a_native_project() -> None:
-    assert ["lint.1", "lint.2", "docs.1"] == ids(
-        doctested("src/x/a.py", tier=Tier.QUICK, files=NATIVE)
-    )
+    assert ids(doctested("src/x/a.py", tier=Tier.QUICK, files=NATIVE)) == [
+        "lint.1",
+        "lint.2",
+        "docs.1",
+    ]
 
 
 @pytest.mark.parametrize(

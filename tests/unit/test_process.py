@@ -38,27 +38,27 @@ def test_what_a_user_sets_to_reach_a_remote_is_kept(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "x")
-    assert "x" == scrubbed_environment()[name]
+    assert scrubbed_environment()[name] == "x"
 
 
 def test_extra_variables_go_on_top_even_those_of_git(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_DIR", "theirs")
-    assert "ours" == scrubbed_environment({"GIT_DIR": "ours"})["GIT_DIR"]
+    assert scrubbed_environment({"GIT_DIR": "ours"})["GIT_DIR"] == "ours"
 
 
 def test_a_process_gives_its_exit_code_and_both_streams() -> None:
     code = "import sys; print('a'); print('b', file=sys.stderr); sys.exit(3)"
     done = run(python(code))
-    assert (3, b"a\n", b"b\n") == (done.exit_code, done.stdout, done.stderr)
+    assert (done.exit_code, done.stdout, done.stderr) == (3, b"a\n", b"b\n")
 
 
 def test_a_process_reads_nothing_from_our_standard_input() -> None:
-    assert b"''\n" == run(python("import sys; print(repr(sys.stdin.read()))")).stdout
+    assert run(python("import sys; print(repr(sys.stdin.read()))")).stdout == b"''\n"
 
 
 def test_a_process_reads_what_it_is_given() -> None:
     done = run(python("import sys; print(sys.stdin.read().upper())"), stdin=b"abc")
-    assert b"ABC\n" == done.stdout
+    assert done.stdout == b"ABC\n"
 
 
 def test_a_process_runs_where_it_is_told(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_process_runs_where_it_is_told(tmp_path: Path) -> None:
 
 def test_a_process_gets_the_variables_it_is_given() -> None:
     done = run(python("import os; print(os.environ['PROBE'])"), env={"PROBE": "yes"})
-    assert "yes\n" == done.text
+    assert done.text == "yes\n"
 
 
 def test_a_process_that_takes_too_long_is_ended() -> None:
@@ -77,7 +77,7 @@ def test_a_process_that_takes_too_long_is_ended() -> None:
 
 
 def test_a_process_that_a_signal_ends_has_a_negative_exit_code() -> None:
-    assert -9 == run(python("import os; os.kill(os.getpid(), 9)")).exit_code
+    assert run(python("import os; os.kill(os.getpid(), 9)")).exit_code == -9
 
 
 def test_a_program_that_is_missing_is_told_as_such() -> None:
@@ -90,13 +90,13 @@ def completed(stdout: bytes = b"", stderr: bytes = b"") -> Completed:
 
 
 def test_output_that_is_not_utf_8_survives_as_text() -> None:
-    assert "\udcff" == completed(stdout=b"\xff").text
+    assert completed(stdout=b"\xff").text == "\udcff"
 
 
 def test_a_complaint_is_the_end_of_standard_error() -> None:
     lines = b"\n".join(b"%d" % number for number in range(9))
-    assert "4\n5\n6\n7\n8" == completed(stdout=b"x", stderr=lines + b"\n").complaint
+    assert completed(stdout=b"x", stderr=lines + b"\n").complaint == "4\n5\n6\n7\n8"
 
 
 def test_a_complaint_is_taken_from_standard_output_where_the_other_is_empty() -> None:
-    assert "no \\xff" == completed(stdout=b"no \xff\n", stderr=b"\n").complaint
+    assert completed(stdout=b"no \xff\n", stderr=b"\n").complaint == "no \\xff"

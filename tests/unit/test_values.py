@@ -141,21 +141,21 @@ def test_values_are_frozen() -> None:
 
 def test_values_take_keywords_only() -> None:
     with pytest.raises(TypeError):
-        Counts(1)  # type: ignore[misc]  # that is the point
+        Counts(1)  # type: ignore[call-arg]  # that is the point
 
 
 def test_a_changed_file_touches_its_path() -> None:
-    assert ("a.py",) == ChangedFile(path="a.py", status=FileStatus.MODIFIED).paths
+    assert ChangedFile(path="a.py", status=FileStatus.MODIFIED).paths == ("a.py",)
 
 
 def test_a_renamed_file_touches_both_its_paths() -> None:
     file = ChangedFile(path="b.py", status=FileStatus.RENAMED, old_path="a.py")
-    assert ("a.py", "b.py") == file.paths
+    assert file.paths == ("a.py", "b.py")
 
 
 def test_the_class_of_a_failure_is_called_class_in_json() -> None:
     failure = Failure(kind="test", subject="t", step="s", label=FailureClass.NEW, base="absent")
-    assert "new" == builtins_of(failure)["class"]
+    assert builtins_of(failure)["class"] == "new"
 
 
 def test_an_expected_failure_counts_as_skipped() -> None:

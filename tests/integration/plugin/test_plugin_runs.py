@@ -23,6 +23,7 @@ from presubmit.values import CaseOutcome, Counts, Outcome
 
 PLUGIN = Path(presubmit.replay.__file__).with_name("pytest_plugin.py")
 NAME = "presubmit_pytest_plugin"
+AUTOLOAD = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}
 
 needs_xdist = pytest.mark.skipif(
     importlib.util.find_spec("xdist") is None, reason="pytest-xdist is not installed"
@@ -99,6 +100,7 @@ class Project:
             "PYTEST_ADDOPTS": f"-p {NAME} --junitxml={xml}",
             "PYTEST_PLUGINS": NAME,
             "PRESUBMIT_SELECTION": str(told),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # what happens to be installed here is no matter
         }
         done = subprocess.run(
             (python, "-m", "pytest", *arguments),
@@ -263,7 +265,7 @@ def test_a_root_behind_a_link_gives_the_same_ids(project: Project, tmp_path: Pat
     [
         {"PYTEST_PLUGINS": ""},
         {"PYTEST_ADDOPTS": ""},
-        {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        AUTOLOAD,
     ],
 )
 def test_each_way_to_load_the_plugin_is_enough(project: Project, env: dict[str, str]) -> None:
@@ -290,7 +292,7 @@ def test_strict_settings_and_warnings_as_errors_are_fine(project: Project) -> No
 @needs_cov
 def test_addopts_with_coverage_is_fine(project: Project) -> None:
     project.write({"pytest.ini": "[pytest]\naddopts = --cov=tests --cov-report=term\n"})
-    ran = project.run(files=["tests/test_b.py"])
+    ran = project.run(env=AUTOLOAD, files=["tests/test_b.py"])
     assert ran.passed == ["tests/test_b.py::test_b"]
     assert ran.judged.outcome is Outcome.PASSED
 
@@ -303,7 +305,8 @@ def test_with_xdist_the_controller_alone_writes(project: Project) -> None:
             "tests/test_bad.py": "import json\ndef test_bad(): raise KeyError('k')",
         }
     )
-    ran = project.run(files=["tests/test_a.py", "tests/test_bad.py", "gone.py"], watch=["json"])
+    files = ["tests/test_a.py", "tests/test_bad.py", "gone.py"]
+    ran = project.run(env=AUTOLOAD, files=files, watch=["json"])
     assert ran.record.counts == Counts(passed=4, failed=1)
     assert (ran.record.sessions, ran.record.ended, ran.record.selected) == (1, True, 5)
     assert ran.record.missing == ("gone.py",)
@@ -316,7 +319,7 @@ def test_with_xdist_the_controller_alone_writes(project: Project) -> None:
 @needs_xdist
 def test_a_crashed_xdist_worker_fails_its_test(project: Project) -> None:
     project.write({"tests/test_die.py": "import os\ndef test_die(): os.kill(os.getpid(), 11)"})
-    ran = project.run("-n", "1", files=["tests/test_die.py"])
+    ran = project.run("-n", "1", env=AUTOLOAD, files=["tests/test_die.py"])
     assert ran.judged.outcome is Outcome.FAILED
     assert [it.id for it in ran.judged.cases] == ["tests/test_die.py::test_die"]
 

@@ -140,8 +140,8 @@ class Project:
             cwd=self.path,
             env={**self.env, **(env or {})},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
 
 
@@ -210,14 +210,18 @@ def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> bool:
     return bool(condition())
 
 
-def containers(engine: Engine) -> list[str]:
-    """Give the names of presubmit's containers."""
-    found = engine.api.containers(all=True, filters={"label": "dev.presubmit.run"})
+def containers(engine: Engine, project: Project) -> list[str]:
+    """Give the names of the containers of the project's runs."""
+    runs = [path.name.lower() for path in (project.path / ".presubmit/runs").iterdir()]
+    labels = [f"dev.presubmit.run={run}" for run in runs]
+    found = [
+        one for it in labels for one in engine.api.containers(all=True, filters={"label": it})
+    ]
     return [one["Names"][0] for one in found]
 
 
-def presubmit_processes() -> list[int]:
-    """Give the processes of nox sessions and of steps that presubmit started here."""
+def session_processes(project: Project) -> list[int]:
+    """Give the processes of the Nox sessions that a run of the project started."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -226,7 +230,7 @@ def presubmit_processes() -> list[int]:
             words = (entry / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"nox" in words and any(b"assignments" in w or b"noxfile" in w for w in words):
+        if b"nox" in words and any(os.fsencode(project.path) in word for word in words):
             found.append(int(entry.name))
     return found
 

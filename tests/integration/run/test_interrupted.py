@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.run.conftest import Done, containers, presubmit_processes, wait_for
+from tests.integration.run.conftest import Done, containers, session_processes, wait_for
 
 if TYPE_CHECKING:
     from presubmit.container.engine import Engine
@@ -70,7 +70,9 @@ def test_kill_9_leaves_no_container_no_process_and_a_readable_run(
     killed = (slow_checkout.path / ".presubmit/last").readlink()
     process.kill()  # type: ignore[attr-defined]
     process.wait()  # type: ignore[attr-defined]
-    assert wait_for(lambda: not containers(engine) and not presubmit_processes(), 10)
+    assert wait_for(
+        lambda: not containers(engine, slow_checkout) and not session_processes(slow_checkout), 10
+    )
     assert _readable(slow_checkout)["state"] == "running"
     _works_again(slow_checkout, in_container)
     run = slow_checkout.path / ".presubmit" / killed / "run.json"
@@ -90,11 +92,11 @@ def test_a_signal_ends_everything_in_good_order(
     process = _start(slow_checkout, in_container)
     process.send_signal(number)  # type: ignore[attr-defined]
     assert process.wait(timeout=30) == code  # type: ignore[attr-defined]
-    assert not containers(engine)
-    assert wait_for(lambda: not presubmit_processes(), 5)
+    assert not containers(engine, slow_checkout)
+    assert wait_for(lambda: not session_processes(slow_checkout), 5)
     run = _readable(slow_checkout)
     assert (run["state"], run["exit"]) == ("interrupted", code)
-    assert [s["id"] for s in run["steps"] if s["outcome"] == "passed"] != []  # type: ignore[index, attr-defined]
+    assert [s["id"] for s in run["steps"] if s["outcome"] == "passed"] != []  # type: ignore[attr-defined]
 
 
 def test_an_engine_that_goes_away_is_an_error_of_ours(
@@ -106,7 +108,9 @@ def test_an_engine_that_goes_away_is_an_error_of_ours(
     assert wait_for(lambda: last.readlink() != before and _is_testing(slow_checkout), 90)
     relay.cut()
     assert process.wait(timeout=60) == 3
-    assert wait_for(lambda: not containers(engine) and not presubmit_processes(), 10)
+    assert wait_for(
+        lambda: not containers(engine, slow_checkout) and not session_processes(slow_checkout), 10
+    )
     run = _readable(slow_checkout)
     assert (run["state"], run["exit"]) == ("error", 3)
     _works_again(slow_checkout, in_container)
@@ -134,7 +138,7 @@ def test_a_budget_that_runs_out_is_incomplete_and_never_green(
     assert done.run["state"] == "incomplete"
     assert any("budget" in text for text in done.run["not_run"])
     assert time.monotonic() - began < 50
-    assert not containers(engine)
+    assert not containers(engine, slow_checkout)
     allowed = slow_checkout.presubmit("run", "--budget", "8s", "--allow-partial", *in_container)
     assert allowed.exit_code == 0
     assert allowed.run["state"] == "incomplete"

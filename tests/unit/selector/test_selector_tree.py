@@ -148,3 +148,24 @@ def test_a_closed_cache_is_an_empty_one(tmp_path: Path) -> None:
     cache.close()
     cache.store({"k": Imports()})
     assert cache.load(["k"]) == {}
+
+
+def test_many_files_are_parsed_on_every_core(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = write(tmp_path, {f"m{number}.py": f"import x{number}" for number in range(5)})
+    alone = read_tree(tmp_path, paths)
+    monkeypatch.setattr("presubmit.selector.tree._MANY", 2)
+    assert read_tree(tmp_path, paths) == alone
+
+
+def test_without_room_for_processes_one_core_does_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr("presubmit.selector.tree._MANY", 1)
+    monkeypatch.setattr("presubmit.selector.tree.ProcessPoolExecutor", refuse)
+    paths = write(tmp_path, {"a.py": "import b"})
+    assert read_tree(tmp_path, paths).imports["a.py"].names == ("b",)
