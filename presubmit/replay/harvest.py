@@ -54,10 +54,11 @@ class OutputFolder:
             return f"{name} was not written"
         except OSError as error:
             return f"{name} is not a plain file ({error.strerror})"
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            os.close(descriptor)  # a folder cannot even be made a stream of
+            return f"{name} is not a plain file"
         with os.fdopen(descriptor, "rb") as stream:
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode):
-                return f"{name} is not a plain file"
             if facts.st_size > MOST_BYTES:
                 return f"{name} is larger than {MOST_BYTES >> 20} MiB"
             destination.parent.mkdir(parents=True, exist_ok=True)

@@ -83,10 +83,11 @@ def read_source(root: Path, path: str) -> tuple[bytes | None, str]:
         descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         return None, "" if (root / path).is_symlink() else (error.strerror or "unreadable")
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode):
+        os.close(descriptor)  # a folder cannot even be made a stream of
+        return None, "not a plain file"
     with os.fdopen(descriptor, "rb") as stream:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            return None, "not a plain file"
         if facts.st_size > _LARGEST_SOURCE:
             return None, f"not parsed: larger than {_LARGEST_SOURCE >> 20} MiB"
         return stream.read(), ""

@@ -217,7 +217,12 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def _ended(exit_code: int) -> str:
-    return f"exit {exit_code}" if exit_code >= 0 else signal.Signals(-exit_code).name
+    if exit_code >= 0:
+        return f"exit {exit_code}"
+    try:
+        return signal.Signals(-exit_code).name
+    except ValueError:  # a real-time signal
+        return f"signal {-exit_code}"
 
 
 def _last_line(log: Path) -> str:

@@ -89,8 +89,9 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         record=recorded,
         tail=done.tail,
         chosen=bool(work.files or work.ids),
+        root=root,
     )
-    narrowed = recorded.ended or bool(recorded.cases)
+    narrowed = recorded.readable
     notes = [*(p for p in problems if p and judged.outcome is not Outcome.ERROR), *judged.notes]
     if not narrowed and (work.files or work.ids):
         notes.append("no record of the plugin: nothing proves that the tests were narrowed")
