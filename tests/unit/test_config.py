@@ -9,6 +9,7 @@ from presubmit.config import (
     ContainerConfig,
     ProjectFiles,
     Sourced,
+    described_options,
     environment_name,
     flatten,
     make_config,
@@ -17,6 +18,7 @@ from presubmit.config import (
     read_environment,
     read_project,
     read_user,
+    value_of,
 )
 from presubmit.errors import ConfigError, ExitCode
 
@@ -377,3 +379,20 @@ def test_a_base_whose_config_cannot_be_read_does_not_stop_the_change_that_mends_
 def test_a_base_whose_config_cannot_be_read_allows_nothing() -> None:
     with pytest.raises(ConfigError, match=r"container\.image"):
         make(IMAGE.format("a"), base="[[\n")
+
+
+# --- the reference --------------------------------------------------------------------------------------------------
+
+
+def test_every_option_is_described() -> None:
+    assert [option for option, text in described_options() if not text.endswith((".", ")"))] == []
+    assert tuple(option for option, _ in described_options()) == option_names()
+
+
+def test_a_value_is_given_by_the_name_of_its_option() -> None:
+    config = Config(base="dev")
+    assert [value_of(config, option) for option in ("base", "tests.command", "tests.shards")] == [
+        "dev",
+        ["pytest"],
+        1,
+    ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from presubmit.process import Completed, run, scrubbed_environment
+from presubmit.process import Completed, call, run, scrubbed_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,3 +100,13 @@ def test_a_complaint_is_the_end_of_standard_error() -> None:
 
 def test_a_complaint_is_taken_from_standard_output_where_the_other_is_empty() -> None:
     assert completed(stdout=b"no \xff\n", stderr=b"\n").complaint == "no \\xff"
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code"),
+    [("import sys; sys.exit(3)", 3), ("import os; os.kill(os.getpid(), 9)", 137)],
+)
+def test_a_process_in_the_callers_terminal_ends_as_a_shell_says(
+    code: str, exit_code: int, tmp_path: Path
+) -> None:
+    assert call(python(code), cwd=tmp_path) == exit_code

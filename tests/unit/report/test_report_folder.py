@@ -12,6 +12,7 @@ import pytest
 from presubmit.errors import ExitCode, PresubmitError, UsageError
 from presubmit.report.folder import (
     find_run,
+    list_runs,
     new_run_folder,
     own_folder,
     point_last,
@@ -231,3 +232,10 @@ def test_a_process_that_is_gone_has_no_mark() -> None:
 
 def test_a_process_has_one_mark_as_long_as_it_lives() -> None:
     assert process_mark(os.getpid()) == process_mark(os.getpid()) is not None
+
+
+def test_runs_are_listed_oldest_first(tmp_path: Path) -> None:
+    newer = make_run(tmp_path, "20260102")
+    older = make_run(tmp_path, "20260101")
+    (tmp_path / ".presubmit/runs/20260103").mkdir()
+    assert list_runs(tmp_path) == [older, newer]

@@ -19,6 +19,7 @@ from presubmit.container.model import ImageRef
 from presubmit.report.folder import write_json
 from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, run_json
 from presubmit.report.markdown import render_report
+from presubmit.report.plan import plan_json, render_plan
 from presubmit.report.terminal import (
     Terminal,
     choose_output,
@@ -60,6 +61,7 @@ from presubmit.values import (
     TargetKind,
     Tier,
     Verdict,
+    decode,
 )
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden"
@@ -335,6 +337,29 @@ def test_a_quiet_terminal_says_nothing() -> None:
     assert shown("quiet") == ""
 
 
+def test_a_plan_for_the_eye() -> None:
+    check_golden("plan.txt", render_plan(CHANGE, PLAN, SELECTION))
+
+
+def test_a_plan_without_steps_says_that_nothing_runs() -> None:
+    plan = Plan(tier=Tier.STANDARD, steps=(), left_out=("everything: the change is empty",))
+    said = render_plan(CHANGE, plan, Selection(mode=Mode.NONE, tests=(), known=0))
+    assert "  nothing to run\n" in said
+    assert said.endswith("\nwould run 0 steps\n")
+
+
+def test_a_plan_names_the_nearest_tests_only() -> None:
+    tests = tuple(ChosenTest(path=f"t{n}.py", reasons=()) for n in range(30))
+    said = render_plan(CHANGE, PLAN, Selection(mode=Mode.SCOPED, tests=tests, known=30))
+    assert "and 10 more: presubmit select" in said
+
+
+def test_a_plan_for_programs_holds_change_selection_and_plan() -> None:
+    made = plan_json(CHANGE, PLAN, SELECTION)
+    assert decode(json.dumps(made["plan"]).encode(), Plan) == PLAN
+    assert set(made) == {"change", "selection", "plan"}
+
+
 # --- hostile texts --------------------------------------------------------------------------------------------------
 
 HOSTILE = [
@@ -470,6 +495,16 @@ def test_no_text_of_others_adds_a_line_to_the_terminal(text: str) -> None:
     assert hostile_terminal("plain", text).count("\n") == hostile_terminal("plain", "x").count(
         "\n"
     )
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_text_of_others_adds_a_line_to_a_plan(text: str) -> None:
+    def render(text: str) -> str:
+        given = hostile_facts(text)
+        return render_plan(given.change, given.plan, given.selection)
+
+    assert render(text).count("\n") == render("x").count("\n")
+    assert not HARMFUL.search(render(text))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
