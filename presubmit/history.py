@@ -5,8 +5,8 @@ One SQLite file in the repository's common git directory, so that all its worktr
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
+import threading
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class History:
         self.path = path
         self.note = ""
         self._patience = patience
+        # Results come from the threads of several lanes.
+        self._lock = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = self._open_sound()
@@ -48,7 +50,9 @@ class History:
             return self._open(self.path)
 
     def _open(self, name: Path | str) -> sqlite3.Connection:
-        connection = sqlite3.connect(name, timeout=self._patience, isolation_level=None)
+        connection = sqlite3.connect(
+            name, timeout=self._patience, isolation_level=None, check_same_thread=False
+        )
         try:
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
@@ -100,10 +104,18 @@ class History:
 
     def _read(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
         try:
-            return self._connection.execute(statement, values).fetchall()
+            with self._lock:
+                return self._connection.execute(statement, values).fetchall()
+        except sqlite3.ProgrammingError:
+            raise  # our own mistake, which must not be silent
         except sqlite3.Error:
             return []
 
     def _write(self, statement: str, rows: list[tuple[object, ...]]) -> None:
-        with contextlib.suppress(sqlite3.Error):
-            self._connection.executemany(statement, rows)
+        try:
+            with self._lock:
+                self._connection.executemany(statement, rows)
+        except sqlite3.ProgrammingError:
+            raise  # as above
+        except sqlite3.Error:
+            return

@@ -100,6 +100,22 @@ def read_network_settings(
     )
 
 
+def host_network_settings(environ: Mapping[str, str]) -> NetworkSettings:
+    """Give the same for the host itself: paths mean there what they say, and pip reads its own files."""
+    found = {
+        name: value
+        for name, value in environ.items()
+        if name in {*_INDEX_VARIABLES, *_CA_TARGETS}
+        or _UV_CREDENTIAL.fullmatch(name)
+        or (name.upper() in _PROXY_VARIABLES and name in {name.upper(), name.lower()})
+    }
+    secrets = (secret for name, value in found.items() for secret in _secrets(name, value))
+    bare = {
+        name: kept for name, value in found.items() if (kept := without_credentials(name, value))
+    }
+    return NetworkSettings(env_full=found, env_bare=bare, secrets=tuple(dict.fromkeys(secrets)))
+
+
 def without_host_paths(value: str) -> str:
     """Drop the words of a setting that are paths or file URLs: they mean nothing inside a box."""
     return " ".join(word for word in value.split() if not word.startswith(_PATH_MARKS))

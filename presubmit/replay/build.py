@@ -6,7 +6,6 @@ Stages with credentials (for a private index) run no code of the project; stages
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from pathlib import Path
@@ -14,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from presubmit.container.network import read_network_settings
 from presubmit.convention import is_local_requirement
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
-from presubmit.replay.steps import trouble
+from presubmit.replay.steps import network_of, trouble
 from presubmit.values import Build, Finding, Outcome, StepResult
 
 if TYPE_CHECKING:
@@ -83,7 +81,7 @@ class _Builder:
         self.notes: list[str] = []
         self.command: tuple[str, ...] = ()
         self.project = work.project
-        self.network: NetworkSettings = read_network_settings(os.environ)
+        self.network: NetworkSettings = network_of(bench.lane)
         self.python = f"{bench.lane.environment}/venv/bin/python"
 
     def build(self, before: Sequence[str]) -> list[str]:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from presubmit.container.network import read_network_settings
 from presubmit.replay.harvest import OutputFolder
-from presubmit.replay.steps import trouble
+from presubmit.replay.steps import network_of, trouble
 from presubmit.results import lint as reader
 from presubmit.values import Finding, LintCommand, Outcome, StepResult, Syntax
 
@@ -185,7 +184,7 @@ def _output(bench: Bench) -> str:
 def _run(
     bench: Bench, command: Sequence[str], tools: str, timeout: float, cwd: str | None = None
 ) -> ExecResult:
-    network = read_network_settings(os.environ)
+    network = network_of(bench.lane)
     left = max(1.0, timeout - bench.seconds)
     env = {
         **network.env_bare,
@@ -208,7 +207,7 @@ def provide_tools(bench: Bench, requirements: Sequence[str], timeout: float) -> 
         return inside, ""
     bench.say(f"installing {', '.join(requirements)}")
     python = bench.lane.python
-    network = read_network_settings(os.environ)
+    network = network_of(bench.lane)
     made = bench.run(
         (python, "-m", "venv", "--clear", f"{inside}/venv"), timeout=300.0, environment=inside
     )

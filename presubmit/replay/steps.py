@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from presubmit.container.model import ExecOutcome
+from presubmit.container.network import host_network_settings, read_network_settings
 from presubmit.replay.events import write_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from presubmit.container.model import Box, ExecResult
+    from presubmit.container.network import NetworkSettings
     from presubmit.replay.assignment import Assignment, Lane
     from presubmit.values import PlanStep
 
@@ -80,6 +83,11 @@ class Bench:
             env={"VIRTUAL_ENV": f"{folder}/venv", **(env or {})},
             secrets=secrets,
         )
+
+
+def network_of(lane: Lane) -> NetworkSettings:
+    """Give how this lane reaches the network: as the host does, which for a box has to be translated."""
+    return host_network_settings(os.environ) if lane.on_host else read_network_settings(os.environ)
 
 
 def trouble(result: ExecResult) -> str:

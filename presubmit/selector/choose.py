@@ -101,6 +101,7 @@ def _make_scene(change: Change, tree: Tree) -> _Scene:
         base_imports=tree.base_imports,
         links=frozenset(tree.links),
         submodules=frozenset(change.submodules),
+        untracked=frozenset(change.target.untracked),
     )
     return _Scene(
         layout=layout,

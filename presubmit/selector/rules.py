@@ -46,6 +46,8 @@ class Surroundings:
     base_imports: Mapping[str, Imports]
     links: frozenset[str]
     submodules: frozenset[str]
+    untracked: frozenset[str] = frozenset()
+    """Files of the tree under test that git does not track."""
 
 
 class Rule(Protocol):
@@ -196,6 +198,18 @@ _DOCUMENT_STEMS: Final = (
     "GOVERNANCE",
     "CITATION",
     "TODO",
+)
+_SCRATCH_NAMES: Final = (
+    "*.txt",
+    "*.log",
+    "*.out",
+    "*.patch",
+    "*.diff",
+    "*.orig",
+    "*.rej",
+    "*.bak",
+    "*.swp",
+    "*~",
 )
 _DOCUMENT_NAMES: Final = (
     "*.md",
@@ -396,6 +410,13 @@ def document(path: str, around: Surroundings) -> Effect | None:
     return Effect(reach=Reach.MENTIONS, text=f"{path}: documentation")
 
 
+def scratch(path: str, around: Surroundings) -> Effect | None:
+    """Match notes, logs and patches that lie untracked at the top level, where no code looks for them."""
+    if path in around.untracked and "/" not in path and _named(path, _SCRATCH_NAMES):
+        return Effect(reach=Reach.MENTIONS, text=f"{path}: untracked notes")
+    return None
+
+
 def unknown(path: str, around: Surroundings) -> Effect | None:
     """Match whatever is left: data, templates, files of kinds that presubmit does not know."""
     del around
@@ -413,6 +434,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "stub": stub,
     "native": native,
     "document": document,
+    "scratch": scratch,
     "unknown": unknown,
 }
 """The rules in the order in which they are asked; a new one is a function above and a line here."""

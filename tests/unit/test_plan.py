@@ -377,6 +377,44 @@ def test_the_key_of_a_build_that_copies_changes_with_the_tree(
     assert key(files, tree="t", **build) != key(files, tree="u", **build)
 
 
+# --- generated sources ----------------------------------------------------------------------------------------------
+
+GENERATED = {**NATIVE, "src/x/_y.pyx": "", "src/x/_y.c": ""}
+
+
+@pytest.mark.parametrize(
+    ("paths", "build", "stale"),
+    [
+        (("src/x/_y.pyx",), {}, ("src/x/_y.c",)),
+        (("src/x/_z.pxd",), {}, ("src/x/_y.c",)),
+        (("src/x/_y.pyx", "src/x/_y.c"), {}, ()),
+        (("src/x/a.py",), {}, ()),
+        (("other/_y.pyx",), {}, ()),
+        (("src/x/_y.pyx",), {"before": "make cython"}, ()),
+        (("src/x/_y.pyx",), {"mode": "command", "command": "make"}, ()),
+    ],
+)
+def test_a_generated_source_that_nothing_renews_is_named(
+    paths: tuple[str, ...], build: dict[str, Any], stale: tuple[str, ...]
+) -> None:
+    of = facts(GENERATED, generated=("src/x/_y.c",))
+    made = plan(changed(*paths), CHOSEN, of=of, sourced=config(build=build))
+    work = step(made, "build.1").work
+    assert isinstance(work, Build)
+    assert work.stale_generated == stale
+
+
+def test_a_build_that_brings_cython_renews_what_is_generated() -> None:
+    files = {
+        **GENERATED,
+        "pyproject.toml": "[build-system]\nbuild-backend = 'b'\nrequires = ['Cython>=3']\n",
+    }
+    made = plan(changed("src/x/_y.pyx"), CHOSEN, of=facts(files, generated=("src/x/_y.c",)))
+    work = step(made, "build.1").work
+    assert isinstance(work, Build)
+    assert work.stale_generated == ()
+
+
 # --- tests ----------------------------------------------------------------------------------------------------------
 
 
