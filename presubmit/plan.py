@@ -26,6 +26,7 @@ from presubmit.values import (
     Tests,
     Tier,
     Value,
+    counted,
     encode,
 )
 
@@ -170,7 +171,7 @@ def _lint_steps(
                 title="syntax",
                 work=Syntax(files=python, floor=facts.floor),
                 origin="convention: requires-python" if floor else "convention",
-                why=f"{len(python)} Python files parse{floor}",
+                why=f"{counted(len(python), 'Python file')} must parse{floor}",
             )
         )
     commands = _lint_commands(facts, config, present)
@@ -187,7 +188,7 @@ def _lint_steps(
                 title=work.tool if work.tool != "command" else _first_word(work.command[-1]),
                 work=work,
                 origin=origin,
-                why=f"{len(work.files)} changed files",
+                why=counted(len(work.files), "changed file"),
             )
         )
     return steps
@@ -288,6 +289,9 @@ def _build_inputs(facts: Facts, work: Build, config: Sourced, tree: str) -> str:
         for path, blob in sorted(facts.blobs.items())
         if convention.is_build_file(path, triggers)
     ]
+    if "version" in facts.project.table("project").get("dynamic", ()):
+        # The installed metadata hold a version that is read from one of these.
+        files += [f"{p} {b}" for p, b in sorted(facts.blobs.items()) if _may_hold_version(p)]
     tops = sorted({_top(path) for path in facts.blobs if path.endswith(".py")})
     return "\n".join((*files, *tops))
 
@@ -307,6 +311,19 @@ def stale_generated(change: Change, facts: Facts, work: Build) -> tuple[str, ...
         for path in facts.generated
         if path not in changed and posixpath.dirname(path) in folders
     )
+
+
+def _may_hold_version(path: str) -> bool:
+    parts = path.removeprefix("src/").split("/")
+    names = {
+        "__init__.py",
+        "__about__.py",
+        "__version__.py",
+        "_version.py",
+        "version.py",
+        "VERSION",
+    }
+    return (parts[-1] in names and len(parts) <= 2) or path.startswith("VERSION")  # noqa: PLR2004
 
 
 def _top(path: str) -> str:
@@ -342,7 +359,7 @@ def _build_steps(
             title=f"build ({kind})" if work.mode != "none" else "environment",
             work=work,
             origin=origin,
-            why=f"{built[0]} is built from" if built else "the tests need it",
+            why=f"it is built from {built[0]}" if built else "the tests need it",
         )
     ]
 
@@ -481,7 +498,7 @@ def _docs_steps(
                     requirements=needs,
                 ),
                 origin=f"convention: {facts.docs.origin}",
-                why=f"{len(facts.definitions)} changed public definitions"
+                why=counted(len(facts.definitions), "changed public definition")
                 + ("" if binding else " (advice: the project does not check docstrings)"),
             )
         )
@@ -496,7 +513,7 @@ def _docs_steps(
                 title="doctests",
                 work=Doctests(command=config.config.tests.command, files=modules),
                 origin="convention: the project's pytest runs doctests",
-                why=f"{len(modules)} changed modules",
+                why=counted(len(modules), "changed module"),
                 needs=("build.1",),
             )
         )

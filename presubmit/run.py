@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import signal
 import threading
 import time
@@ -438,6 +439,7 @@ class _Run:
             touched=self.touched() if any(r.cases for r in results) else frozenset(),
             renamed=renamed_paths(self.change),
             allow_partial=self.options.allow_partial,
+            flags=self._flags(),
         )
         with self.lock:
             self.results = {r.id: r for r in results}
@@ -446,8 +448,17 @@ class _Run:
         report = render_report(self.facts, results, verdict, seconds)
         (self.folder / "report.md").write_text(report, encoding="utf-8", errors="backslashreplace")
         write_junit(self.folder / "junit.xml", [(r.id, r.cases) for r in results if r.cases])
-        self.terminal.verdict(verdict, seconds, self.folder, self.top)
+        self.terminal.verdict(verdict, seconds, self.folder, self.top, flags=self._flags())
         return ExitCode(verdict.exit_code)
+
+    def _flags(self) -> str:
+        """Give the options that a command to repeat needs as well."""
+        flags = "" if self.options.container else " --no-container"
+        if self.options.image:
+            flags += f" --image {shlex.quote(self.options.image)}"
+        if self.options.base:
+            flags += f" --base {shlex.quote(self.options.base)}"
+        return flags
 
     def _stopped(self, lanes: Lanes, word: str, code: ExitCode) -> ExitCode:
         self.runner.stop(word)

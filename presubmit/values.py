@@ -513,3 +513,8 @@ def counts_of(cases: tuple[Case, ...]) -> Counts:
 def builtins_of(value: object) -> Any:  # noqa: ANN401 - the plain form of any value, for JSON output
     """Give the plain form of a value: dicts, lists, strings and numbers."""
     return msgspec.to_builtins(value)
+
+
+def counted(number: int, noun: str) -> str:
+    """Give `1 file` or `3 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -7,6 +7,8 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from presubmit.errors import ExitCode
 from presubmit.values import (
     BaseResults,
@@ -32,6 +34,9 @@ _NETWORK: Final = re.compile(
     r"Temporary failure in name resolution|Name or service not known|Network is unreachable"
     r"|socket\.gaierror|ConnectionRefusedError|NameResolutionError|Max retries exceeded|URLError"
 )
+# An object's address differs from run to run, and says nothing.
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
+BASE_IS_BROKEN: Final = "nearly everything fails on the base, too"
 _NEARLY_ALL: Final = 0.9
 _ENOUGH: Final = 10
 
@@ -44,16 +49,23 @@ def judge(
     touched: frozenset[str] = frozenset(),
     renamed: Mapping[str, str] | None = None,
     allow_partial: bool = False,
+    flags: str = "",
 ) -> Verdict:
     """Class every failure and say how the run ended.
 
     `touched` holds the node ids (without parameters) whose definition the change adds or edits; `renamed` maps the
-    base's paths to head's.
+    base's paths to head's. `flags` are the options (` --no-container`) that a command to repeat needs as well.
     """
     results = tuple(results)
     failures = [
-        f for result in results for f in _failures(result, results, base, touched, renamed)
+        msgspec.structs.replace(
+            f, repro=f.repro.replace("presubmit run", f"presubmit run{flags}", 1)
+        )
+        for result in results
+        for f in _failures(result, results, base, touched, renamed)
     ]
+    # Then the environment is at fault, and not a single test says anything of the change.
+    hopeless = any(failure.detail == BASE_IS_BROKEN for failure in failures)
     by_id = {result.id: result for result in results}
     errors = [r for r in results if r.outcome is Outcome.ERROR]
     missing = [step for step in plan.steps if step.id not in by_id]
@@ -64,11 +76,16 @@ def judge(
         *(f"{r.id}: {r.reason}" for r in skipped),
         *plan.unavailable,
         *([_cut(plan)] if plan.budget_cut else []),
+        *(
+            ["tests: nearly everything fails, on the base too: nothing can be told"]
+            if hopeless
+            else []
+        ),
     )
     state, exit_code = _end(
         plan,
         failures,
-        broken=bool(missing) or any(r.required for r in errors),
+        broken=bool(missing) or hopeless or any(r.required for r in errors),
         partial=bool(skipped or plan.budget_cut or plan.unavailable),
         allow_partial=allow_partial,
     )
@@ -154,7 +171,7 @@ def _judge_case(
         step=result.id,
         label=label,
         base=found,
-        message=case.message,
+        message=_ADDRESS.sub("0x…", case.message),
         detail=detail,
         file=case.file,
         line=case.line,
@@ -184,7 +201,7 @@ def class_of_case(  # noqa: C901, PLR0911 - one table of decisions, read from to
     if found in {"not run", "error"}:
         why = base.tests_error or base.reason or "the base gave no result"
         return FailureClass.UNKNOWN, found, _and(why, repeated)
-    if _NETWORK.search(f"{case.message}\n{case.text}"):
+    if found != "passed" and _NETWORK.search(f"{case.message}\n{case.text}"):
         return FailureClass.UNKNOWN, found, "needs the network, which tests do not have"
     if found == "passed" or theirs is None:
         return FailureClass.NEW, found, repeated
@@ -193,7 +210,7 @@ def class_of_case(  # noqa: C901, PLR0911 - one table of decisions, read from to
         return FailureClass.NEW, found, _and(f"fails otherwise on the base: {how}", repeated)
     failing = sum(1 for c in base.tests if c.outcome in FAILING)
     if total >= _ENOUGH and failing > _NEARLY_ALL * total:
-        return FailureClass.UNKNOWN, found, "nearly everything fails on the base"
+        return FailureClass.UNKNOWN, found, BASE_IS_BROKEN
     return FailureClass.ON_BASE, found, "fails the same way on the base"
 
 

@@ -23,6 +23,7 @@ from presubmit.values import (
     StepResult,
     Syntax,
     Tests,
+    counted,
 )
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def _ask_tests(
     """Run head's failing tests as the base has them: (cases, absent, why there is no result)."""
     if not question.failing:
         return (), (), ""
-    base.say(f"running {len(question.failing)} failing tests on the base")
+    base.say(f"running {counted(len(question.failing), 'failing test')}")
     here = [test for test in question.failing if test.partition("::")[0] in base.blobs]
     absent = [test for test in question.failing if test not in here]
     if not here:
@@ -199,7 +200,7 @@ def _ask_reproduces(
     """Run head's new and changed tests on the base's code."""
     if not question.touched:
         return ()
-    base.say(f"running {len(question.touched)} new or changed tests on the base's code")
+    base.say(f"running {counted(len(question.touched), 'new or changed test')} on the base's code")
     paths = tuple(dict.fromkeys(test.partition("::")[0] for test in question.touched))
     mirror.overlay(base.change.target.snapshot, paths)
     try:

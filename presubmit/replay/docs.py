@@ -14,7 +14,16 @@ from presubmit.replay.lint import provide_tools, read_source, result
 from presubmit.replay.steps import trouble
 from presubmit.replay.tests import run_pytest
 from presubmit.results import lint as reader
-from presubmit.values import Docstrings, Doctests, Finding, Mode, Outcome, Tests, counts_of
+from presubmit.values import (
+    Docstrings,
+    Doctests,
+    Finding,
+    Mode,
+    Outcome,
+    Tests,
+    counted,
+    counts_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +65,7 @@ def run_docstrings(bench: Bench, work: Docstrings) -> StepResult:
     binding = [f for f in mine if work.binding and (f.tool == "ruff" or enforced_numpydoc)]
     advice = [f for f in mine if f not in binding]
     outcome = Outcome.FAILED if binding else Outcome.PASSED
-    reason = f"{len(binding)} findings" if binding else ""
+    reason = counted(len(binding), "finding") if binding else ""
     notes = [f"{len(advice)} remarks that the project does not ask for"] if advice else []
     return result(bench, outcome, reason, findings=binding, advice=advice, notes=notes)
 
@@ -71,9 +80,7 @@ def _ruff(bench: Bench, work: Docstrings, files: list[str], tools: str) -> ExecR
 
 
 def _printed(bench: Bench) -> str:
-    text = bench.log.read_bytes().decode("utf-8", "replace")
-    last = text[text.rfind("\n$ ") + 1 :] if "\n$ " in text else text
-    return last.partition("\n")[2]
+    return bench.printed()
 
 
 def _enforces_numpydoc(bench: Bench) -> bool:
@@ -133,7 +140,8 @@ def run_doctests(bench: Bench, work: Doctests) -> StepResult:
         bench, attempt.outcome, attempt.reason, command=work.command, notes=attempt.notes
     )
     if attempt.outcome is Outcome.ERROR and not attempt.cases and "no tests" in attempt.reason:
-        return result(bench, Outcome.SKIPPED, "the changed modules have no doctests")
+        nothing = result(bench, Outcome.SKIPPED, "the changed modules have no doctests")
+        return msgspec.structs.replace(nothing, required=False)
     return msgspec.structs.replace(
         base,
         id=step.id,

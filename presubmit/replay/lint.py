@@ -16,7 +16,7 @@ import yaml
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.steps import network_of, trouble
 from presubmit.results import lint as reader
-from presubmit.values import Finding, LintCommand, Outcome, StepResult, Syntax
+from presubmit.values import Finding, LintCommand, Outcome, StepResult, Syntax, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,6 +78,8 @@ def run_syntax(bench: Bench, work: Syntax) -> StepResult:
 
 def read_source(root: Path, path: str) -> tuple[bytes | None, str]:
     """Read a file of the tree without following links; (None, why) where it is not read."""
+    if Path(path).is_absolute() or ".." in Path(path).parts:
+        return None, "not in the tree"
     try:
         descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -142,12 +144,12 @@ def run_lint_command(bench: Bench, work: LintCommand) -> StepResult:  # noqa: PL
     if done.exit_code in {126, 127}:
         reason = f"{command[0]} could not be started: {done.tail.strip()[-200:]}"
         return result(bench, Outcome.ERROR, reason, command=command, notes=notes)
-    findings = reader.parse_lines(_output(bench), work.tool, root=bench.lane.source)
+    findings = reader.parse_lines(bench.printed(), work.tool, root=bench.lane.source)
     if not findings:
         message = f"exit {done.exit_code}: {done.tail.strip()[-300:]}"
         subject = f"{work.command[-1] if work.tool == 'command' else work.tool}"
         findings = (Finding(kind="lint", subject=subject, tool=work.tool, message=message),)
-    reason = f"{len(findings)} findings"
+    reason = counted(len(findings), "finding")
     return result(bench, Outcome.FAILED, reason, command=command, findings=findings, notes=notes)
 
 
@@ -173,12 +175,6 @@ def _nameable(files: Sequence[str]) -> tuple[list[str], list[str]]:
                 f"not linted, its name is not UTF-8: {path.encode('utf-8', 'backslashreplace')!r}"
             )
     return named, notes
-
-
-def _output(bench: Bench) -> str:
-    """Give what the last command of the step printed (from its `$` line on)."""
-    text = bench.log.read_bytes().decode("utf-8", "replace")
-    return text[text.rfind("\n$ ") + 1 :] if "\n$ " in text else text
 
 
 def _run(
@@ -252,7 +248,7 @@ def _run_pre_commit(
     fault = trouble(done)
     if fault:
         return result(bench, Outcome.ERROR, fault, command=shown, notes=notes)
-    report = reader.parse_pre_commit(_output(bench), root=bench.lane.source)
+    report = reader.parse_pre_commit(bench.printed(), root=bench.lane.source)
     if done.exit_code not in {0, 1} or report.broken:
         return _hook_by_hook(bench, work, files, tools, notes, shown)
     if done.exit_code == 0:
@@ -287,7 +283,7 @@ def _hook_by_hook(
             told = out.write("hook.yaml", yaml.safe_dump(single).encode())
             command = ("pre-commit", "run", "--color", "never", "-c", told, "--files", *files)
             done = _run(bench, command, tools, work.timeout)
-        report = reader.parse_pre_commit(_output(bench), root=bench.lane.source)
+        report = reader.parse_pre_commit(bench.printed(), root=bench.lane.source)
         if trouble(done) or done.exit_code not in {0, 1} or report.broken:
             not_run.append(name)
         elif done.exit_code == 1:

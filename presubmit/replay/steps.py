@@ -36,6 +36,7 @@ class Bench:
         self.log = self.folder / "logs" / f"{self.name}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.started = time.monotonic()
+        self._printed_from = 0
 
     @property
     def lane(self) -> Lane:
@@ -51,6 +52,12 @@ class Bench:
     def log_name(self) -> str:
         """The log's path, relative to the run folder."""
         return f"logs/{self.name}.log"
+
+    def printed(self) -> str:
+        """Give what the last command printed."""
+        with self.log.open("rb") as log:
+            log.seek(self._printed_from)
+            return log.read().decode("utf-8", "replace")
 
     def say(self, text: str) -> None:
         """Tell the user what the step is doing now."""
@@ -73,6 +80,7 @@ class Bench:
         """
         with self.log.open("ab") as log:
             log.write(f"$ {shown or shlex.join(argv)}\n".encode("utf-8", "backslashreplace"))
+            self._printed_from = log.tell()
         folder = environment or self.lane.environment
         wrapped = ("sh", "-c", _IN_ENVIRONMENT, folder, *argv)
         return self.box.exec(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 # A whole shard is run a second time, to tell a flake from a test that fails in company only, if it took less.
 _MOST_COMPANY_SECONDS: Final = 300.0
+# pytest-cov; on success it prints "Required test coverage of 90% reached".
+_COVERAGE_FAILED: Final = re.compile(
+    r"FAIL Required test coverage of .* not reached|ERROR: Coverage failure:|Coverage failure: total of"
+)
 _FAILING: Final = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
 
 
@@ -119,7 +124,7 @@ def only_coverage_failed(judged: pytest_exit.Judged, tail: str) -> bool:
         judged.outcome is Outcome.FAILED
         and bool(judged.cases)
         and not failing
-        and ("Required test coverage of" in tail or "Coverage failure:" in tail)
+        and bool(_COVERAGE_FAILED.search(tail))
     )
 
 
@@ -258,7 +263,8 @@ def fallback(work: Tests, modules: Sequence[str], loaded: Sequence[dict[str, str
         module
         for module in modules
         if not any(shard.get(module) for shard in loaded)
-        and any(shard.get(module.rpartition(".")[0]) for shard in loaded)
+        # The package is there without it; a module without a package must be there by itself.
+        and ("." not in module or any(shard.get(module.rpartition(".")[0]) for shard in loaded))
     ]
     if not lost:
         return ""

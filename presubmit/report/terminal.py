@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _BEAT_SECONDS: Final = 10.0
 _MOST_FAILURES: Final = 20
+_MOST_EARLY: Final = 3
 _LABELS: Final[Mapping[FailureClass, tuple[str, str]]] = {
     FailureClass.NEW: ("NEW", "bold red"),
     FailureClass.ON_BASE: ("ON BASE", "yellow"),
@@ -191,9 +192,7 @@ class Terminal:
 
     def know(self, step: PlanStep, prefix: str = "") -> None:
         """Remember a step's title for the lines about it."""
-        self._titles[prefix + step.id] = (
-            f"{prefix.rstrip('.')} {step.title}" if prefix else step.title
-        )
+        self._titles[prefix + step.id] = step.title
         self._expected[prefix + step.id] = step.expected_seconds
 
     # --- live -------------------------------------------------------------------------------------------------------
@@ -215,9 +214,14 @@ class Terminal:
         """Write the line of a step that is done."""
         with self._lock:
             self._running.pop(result.id, None)
-            word, style = _WORDS[result.outcome]
             title = self._titles.get(result.id, result.id)
             detail = what_came_of(result)
+            if result.id.startswith("base."):
+                # What fails there is an answer, not news.
+                self.line(f"  base  {title}: {detail or 'ok'}   {duration(result.seconds)}", "dim")
+                self._refresh()
+                return
+            word, style = _WORDS[result.outcome]
             seconds = "cached" if result.cached else duration(result.seconds)
             self.line(
                 f"  {word:<6}{title:<28} {detail:<44} {seconds:>7}", style if word != "ok" else ""
@@ -226,11 +230,12 @@ class Terminal:
                 self.line(f"        note: {note}", "yellow")
             for finding in result.advice[:5]:
                 self.line(f"        advice: {finding_line(finding)}", "dim")
-            if result.outcome is Outcome.FAILED and result.cases:
-                for case in result.cases:
-                    if case.outcome in {"failed", "error"}:
-                        self.line(f"        new?  {case.id}", "red")
-                        break
+            if result.outcome is Outcome.FAILED:
+                failing = [c for c in result.cases if c.outcome in {"failed", "error"}]
+                for case in failing[:_MOST_EARLY]:
+                    self.line(f"        new?  {one_line(case.id)}", "red")
+                if len(failing) > _MOST_EARLY:
+                    self.line(f"        new?  and {len(failing) - _MOST_EARLY} more", "red")
             self._refresh()
 
     def _refresh(self) -> None:
@@ -263,7 +268,9 @@ class Terminal:
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    def verdict(self, verdict: Verdict, seconds: float, folder: Path, top: Path) -> None:
+    def verdict(
+        self, verdict: Verdict, seconds: float, folder: Path, top: Path, *, flags: str = ""
+    ) -> None:
         """Show failures last, the next command at the very end."""
         self.line()
         if verdict.failures:
@@ -287,7 +294,7 @@ class Terminal:
         except ValueError:
             shown = folder
         self.line(f"log {shown}/logs   report {shown}/report.md")
-        command = next_command(verdict)
+        command = next_command(verdict, flags)
         if command:
             self.line(f"next: {command}")
 
@@ -412,12 +419,12 @@ def closing_line(verdict: Verdict, seconds: float) -> str:
     return f"{word} in {duration(seconds)}{tail}   (exit {int(verdict.exit_code)})"
 
 
-def next_command(verdict: Verdict) -> str:
-    """Name what to do next."""
+def next_command(verdict: Verdict, flags: str = "") -> str:
+    """Name what to do next; `flags` are the options that this run needed."""
     if any(f.kind == "test" and f.label is FailureClass.NEW for f in verdict.failures):
-        return "presubmit run --last-failed"
+        return f"presubmit run --last-failed{flags}"
     if any(f.kind == "lint" and f.label is FailureClass.NEW for f in verdict.failures):
-        return "presubmit fix   (applies what the tools changed), or presubmit run --only lint"
+        return f"presubmit fix, or presubmit run --only lint{flags}"
     if verdict.state is State.ERROR:
         return "presubmit doctor"
     return ""

@@ -7,7 +7,7 @@ import re
 import signal
 from typing import TYPE_CHECKING, Final
 
-from presubmit.values import Case, CaseOutcome, Counts, Outcome, Value, counts_of
+from presubmit.values import Case, CaseOutcome, Counts, Outcome, Value, counted, counts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -141,8 +141,8 @@ def _red(run: _Run) -> str:
     if not run.bad:
         return f"pytest failed, though no test did{_last(run.log)}"
     if run.exit_code == _PASSED:
-        return f"{len(run.bad)} tests failed, though the command ended with 0"
-    return f"{len(run.bad)} tests failed"
+        return f"{counted(len(run.bad), 'test')} failed, though the command ended with 0"
+    return f"{counted(len(run.bad), 'test')} failed"
 
 
 def _failed(run: _Run) -> _Verdict:

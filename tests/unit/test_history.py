@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,3 +134,11 @@ def test_a_folder_that_cannot_be_written_costs_the_run_nothing(
             history.write_step("k", 1.0)
 
     assert as_other_user(use) == ""
+
+
+def test_what_another_thread_writes_is_remembered(tmp_path: Path) -> None:
+    with History(tmp_path / "history.db") as history:
+        thread = threading.Thread(target=lambda: history.write_step("build", 2.5))
+        thread.start()
+        thread.join()
+        assert history.step_seconds("build") == 2.5

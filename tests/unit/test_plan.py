@@ -293,7 +293,7 @@ def test_a_changed_source_of_a_native_build_is_built_though_no_test_is_affected(
     path: str,
 ) -> None:
     made = plan(changed(path), NONE, of=facts(NATIVE))
-    assert f"{path} is built from" == step(made, "build.1").why
+    assert f"it is built from {path}" == step(made, "build.1").why
 
 
 def test_a_c_file_in_a_pure_project_needs_no_build() -> None:

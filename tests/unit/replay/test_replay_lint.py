@@ -285,7 +285,7 @@ def test_a_tool_that_ends_well_passes(tmp_path: Path) -> None:
 def test_a_tools_lines_are_findings(tmp_path: Path) -> None:
     result, _ = lint(tmp_path, Told("a.py:3:1: F401 unused\n", 1))
     assert [(f.file, f.line, f.code) for f in result.findings] == [("a.py", 3, "F401")]
-    assert (result.outcome, result.reason) == (Outcome.FAILED, "1 findings")
+    assert (result.outcome, result.reason) == (Outcome.FAILED, "1 finding")
 
 
 def test_a_tool_that_fails_without_a_line_is_a_finding_itself(tmp_path: Path) -> None:

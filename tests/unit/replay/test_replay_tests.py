@@ -12,8 +12,16 @@ from presubmit import values
 from presubmit.container.model import ExecOutcome, ExecResult
 from presubmit.replay.assignment import Assignment, Lane
 from presubmit.replay.steps import Bench
-from presubmit.replay.tests import Attempt, fallback, outcomes, run_pytest, run_tests
+from presubmit.replay.tests import (
+    Attempt,
+    fallback,
+    only_coverage_failed,
+    outcomes,
+    run_pytest,
+    run_tests,
+)
 from presubmit.results.junit import write_junit
+from presubmit.results.pytest_exit import Judged
 from presubmit.values import (
     Case,
     CaseOutcome,
@@ -423,3 +431,25 @@ def test_the_modules_that_were_loaded_are_told(tmp_path: Path) -> None:
     work = make_work()
     told = run_pytest(make_bench(tmp_path, work, box), work, name="tests.1").modules
     assert told == {"pkg._fast": "/f.so", "pkg": None}
+
+
+@pytest.mark.parametrize(
+    ("tail", "expected"),
+    [
+        ("FAIL Required test coverage of 90% not reached. Total coverage: 12.00%", True),
+        ("Required test coverage of 90% reached. Total coverage: 95.00%", False),
+        ("ERROR: Coverage failure: total of 12 is less than fail-under=90", True),
+        ("1 passed", False),
+    ],
+)
+def test_a_coverage_floor_that_is_not_met_is_told_from_other_failures(
+    tail: str, *, expected: bool
+) -> None:
+    judged = Judged(outcome=Outcome.FAILED, cases=(Case(id="t", outcome=CaseOutcome.PASSED),))
+    assert only_coverage_failed(judged, tail) is expected
+
+
+def test_a_failing_test_is_never_taken_for_a_coverage_floor() -> None:
+    judged = Judged(outcome=Outcome.FAILED, cases=(Case(id="t", outcome=CaseOutcome.FAILED),))
+    tail = "FAIL Required test coverage of 90% not reached. Total coverage: 12.00%"
+    assert only_coverage_failed(judged, tail) is False

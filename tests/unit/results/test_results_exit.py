@@ -83,7 +83,7 @@ def test_exit_0_without_proof_never_passes(
 
 def test_exit_1_is_the_contributors_news() -> None:
     judged = judge(1, junit(GOOD, BAD), recorded(GOOD, BAD, exit=1))
-    assert (judged.outcome, judged.reason) == (Outcome.FAILED, "1 tests failed")
+    assert (judged.outcome, judged.reason) == (Outcome.FAILED, "1 test failed")
     assert judged.counts == Counts(passed=1, failed=1)
     assert judge(1, junit(BAD), NO_RECORD).cases == (BAD,)
 
@@ -188,7 +188,7 @@ def test_trouble_is_an_error_that_keeps_what_finished() -> None:
 def test_what_pytest_itself_said_outranks_the_command_around_it() -> None:
     assert judge(2, junit(BAD), recorded(BAD, exit=1)).outcome is Outcome.FAILED  # make
     hidden = judge(0, junit(BAD), recorded(BAD, exit=1))  # pytest || true
-    assert hidden.reason == "1 tests failed, though the command ended with 0"
+    assert hidden.reason == "1 test failed, though the command ended with 0"
     after = judge(9, junit(GOOD), recorded(GOOD, exit=0))  # pytest; something else
     assert after.outcome is Outcome.ERROR
     assert judge(0, junit(BAD), recorded(BAD, exit=0)).outcome is Outcome.FAILED
