@@ -19,7 +19,7 @@ from presubmit.errors import ConfigError
 from presubmit.values import Requirements, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _TEST_NAMES: Final = ("tests", "test", "testing", "dev")
 _REQUIREMENT_FILES: Final = (
@@ -39,6 +39,13 @@ _REQUIREMENT_FILES: Final = (
     "requirements/dev.txt",
     "requirements.txt",
 )
+LOCK_FILES: Final[Mapping[str, str]] = {
+    "uv.lock": "package",
+    "pylock.toml": "packages",
+    "poetry.lock": "package",
+    "pdm.lock": "package",
+}
+"""The lock files that are read, the first one wins; and the table that their packages stand in."""
 _NATIVE_SUFFIXES: Final = frozenset(
     [
         ".c",
@@ -199,11 +206,13 @@ def test_requirements(
     groups: Sequence[str],
     files: Sequence[str],
     packages: Sequence[str],
+    constraints: Requirements | None,
 ) -> TestRequirements:
     """Gather dependencies, test extras, test groups and test requirement files; pytest is always among them.
 
     Named extras, groups and files must exist (ConfigError); unnamed ones are found by the usual names, a group
     before an extra before a file. Paths, URLs and repositories are kept apart as `local`.
+    `constraints` are those of a lock file (`lock_constraints`).
     """
     gathered: list[Requirements] = []
     table = project.table("project")
@@ -231,7 +240,7 @@ def test_requirements(
         lines = tuple(requirement_file_lines(path, read))
         gathered.append(Requirements(origin=path, lines=lines))
     gathered.append(Requirements(origin="config build.packages", lines=tuple(packages)))
-    return _sorted_out(gathered, dynamic_extras, lock_constraints(project, read))
+    return _sorted_out(gathered, dynamic_extras, constraints)
 
 
 def _sorted_out(
@@ -387,12 +396,7 @@ def lock_constraints(project: Project, read: Callable[[str], str | None]) -> Req
     A package that is locked at several versions (split by marker) is left out: which one holds depends on the
     interpreter.
     """
-    for name, table in (
-        ("uv.lock", "package"),
-        ("pylock.toml", "packages"),
-        ("poetry.lock", "package"),
-        ("pdm.lock", "package"),
-    ):
+    for name, table in LOCK_FILES.items():
         if name not in project.paths:
             continue
         try:

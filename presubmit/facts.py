@@ -5,18 +5,21 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from presubmit import convention
 from presubmit.change.definitions import changed_definitions, test_definitions_touched
-from presubmit.change.diff import list_tree, read_files
+from presubmit.change.diff import GITLINK, list_tree, read_blobs
 from presubmit.plan import Facts
 from presubmit.selector.layout import is_python, is_test
-from presubmit.values import FileStatus
+from presubmit.values import FileStatus, Requirements, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from presubmit.change.repository import Repository
     from presubmit.config import Config
+    from presubmit.history import History
     from presubmit.selector.layout import Layout, PytestSettings
     from presubmit.values import Change, ChangedFile, Definition
 
@@ -29,14 +32,17 @@ class TreeReader:
 
     def __init__(self, repository: Repository, commit: str) -> None:
         self._repository = repository
-        self._commit = commit
         self._known: dict[str, bytes | None] = {}
-        self.blobs = {path: name for path, (_, name) in list_tree(repository, commit).items()}
+        tree = list_tree(repository, commit)
+        self.blobs = {path: name for path, (_, name) in tree.items()}
+        self._files = {path: name for path, (mode, name) in tree.items() if mode != GITLINK}
 
     def want(self, paths: Iterable[str]) -> None:
         """Read several files in one go."""
-        wanted = [p for p in paths if p in self.blobs and p not in self._known]
-        self._known |= read_files(self._repository, self._commit, wanted)
+        wanted = [p for p in paths if p in self._files and p not in self._known]
+        if wanted:
+            found = read_blobs(self._repository, (self._files[path] for path in wanted))
+            self._known |= {path: found.get(self._files[path]) for path in wanted}
 
     def data(self, path: str) -> bytes | None:
         """Give a file's content, or None where the commit does not have it."""
@@ -55,6 +61,7 @@ def read_facts(
     layout: Layout,
     *,
     definitions: tuple[Definition, ...] = (),
+    history: History | None = None,
 ) -> Facts:
     """Gather what make_plan needs to know of a tree. Raises ConfigError where what the config names is not there."""
     reader.want(p for p in reader.blobs if posixpath.basename(p) in _WANTED)
@@ -72,6 +79,7 @@ def read_facts(
             groups=build.groups,
             files=build.requirements,
             packages=build.packages,
+            constraints=_constraints(project, reader, history),
         ),
         backend=convention.build_backend(project),
         native=convention.native_sources(project, reader.text),
@@ -83,6 +91,28 @@ def read_facts(
         blobs=reader.blobs,
         generated=_generated(reader),
     )
+
+
+def _constraints(
+    project: convention.Project, reader: TreeReader, history: History | None
+) -> Requirements | None:
+    """Give what the lock files pin; a lock file takes a tenth of a second to parse, so its lines are remembered."""
+    locks = [
+        f"{name} {reader.blobs[name]}" for name in convention.LOCK_FILES if name in reader.blobs
+    ]
+    key = "; ".join(locks)
+    if not locks:
+        return None
+    known = history.lock_lines(key) if history is not None else None
+    if known is not None:
+        try:
+            return decode(known.encode(), Requirements)
+        except (ValueError, msgspec.ValidationError):
+            pass
+    found = convention.lock_constraints(project, reader.text)
+    if history is not None and found is not None:
+        history.write_lock(key, encode(found).decode())
+    return found
 
 
 def _generated(reader: TreeReader) -> tuple[str, ...]:

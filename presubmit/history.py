@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _SCHEMA = """
 create table if not exists step (key text primary key, seconds real not null, at text not null);
 create table if not exists test_file (path text primary key, seconds real not null, outcome text not null, at text not null);
+create table if not exists lock (key text primary key, lines text not null);
 create table if not exists evidence (key text primary key, result text not null, at text not null);
 """
 
@@ -82,6 +83,15 @@ class History:
         """Give the stored green result of a step with this key, as JSON, or None."""
         rows = self._read("select result from evidence where key = ?", key)
         return str(rows[0][0]) if rows else None
+
+    def lock_lines(self, key: str) -> str | None:
+        """Give what was read from these lock files, as JSON, or None."""
+        rows = self._read("select lines from lock where key = ?", key)
+        return str(rows[0][0]) if rows else None
+
+    def write_lock(self, key: str, lines: str) -> None:
+        """Remember what was read from lock files, by their blob ids."""
+        self._write("insert or replace into lock values (?, ?)", [(key, lines)])
 
     def write_step(self, key: str, seconds: float) -> None:
         """Remember how long a step took."""

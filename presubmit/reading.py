@@ -207,7 +207,11 @@ def plan_run(
     definitions = read_changed_definitions(
         reading.change, reading.base_reader, reading.head_reader, layout.settings
     )
-    facts = read_facts(reading.head_reader, reading.config.config, layout, definitions=definitions)
+    facts = read_facts(
+        *(reading.head_reader, reading.config.config, layout),
+        definitions=definitions,
+        history=history,
+    )
     ask = read_ask(options, Path(reading.change.top))
     if reading.change.files or ask.arguments or ask.ids or options.tests == "all":
         plan = make_plan(

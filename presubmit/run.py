@@ -26,7 +26,7 @@ from presubmit.reading import Planned, Reading, RunOptions, cache_root, plan_run
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.lanes import Place
 from presubmit.replay.perform import Head, Lanes, evidence_key, resumed, run_head
-from presubmit.replay.runner import SessionRunner, Watcher
+from presubmit.replay.runner import EarlySession, SessionRunner, Watcher
 from presubmit.report.folder import (
     new_run_folder,
     point_last,
@@ -36,7 +36,6 @@ from presubmit.report.folder import (
 )
 from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, run_json
 from presubmit.report.markdown import render_report
-from presubmit.results.junit import write_junit
 from presubmit.selector import make_layout
 from presubmit.selector.layout import is_test
 from presubmit.values import (
@@ -98,10 +97,12 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
     """Check this change the way upstream CI would."""
     began = time.monotonic()
-    engine = start_connecting(options, environ)
-    reading = read_all(options, environ)
-    settle_dead_runs(Path(reading.change.top), boot=boot_id())
     with ExitStack() as stack:
+        early = EarlySession(Role.TESTS, container=options.container)
+        stack.callback(early.close)
+        engine = start_connecting(options, environ)
+        reading = read_all(options, environ)
+        settle_dead_runs(Path(reading.change.top), boot=boot_id())
         history = stack.enter_context(History(history_path(reading)))
         mirror = stack.enter_context(open_lane_mirror(reading, "head"))
         checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh)
@@ -114,6 +115,8 @@ def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str])
             terminal.line(f"note {note}", "yellow")
         terminal.plan(planned.plan, reading.change, planned.selection)
         run = _Run(reading, planned, options, terminal, history, where, environ)
+        if any(isinstance(step.work, Tests) for step in planned.plan.steps):
+            run.runner.adopt(Role.TESTS, early)
         return run.go(mirror, stack, began)
 
 
@@ -278,7 +281,6 @@ class _Run:
             blobs=self.reading.head_reader.blobs,
             mirror=mirror,
             open_lint_mirror=lambda: self._lint_mirror(stack),
-            container=self.where.engine is not None,
             network=self.reading.config.config.container.network,
             remember=self._remember,
         )
@@ -447,6 +449,8 @@ class _Run:
         self._write(verdict, running=False)
         report = render_report(self.facts, results, verdict, seconds)
         (self.folder / "report.md").write_text(report, encoding="utf-8", errors="backslashreplace")
+        from presubmit.results.junit import write_junit  # noqa: PLC0415 - only where there are cases
+
         write_junit(self.folder / "junit.xml", [(r.id, r.cases) for r in results if r.cases])
         self.terminal.verdict(verdict, seconds, self.folder, self.top, flags=self._flags())
         return ExitCode(verdict.exit_code)

@@ -81,7 +81,7 @@ def cmd_shell(
         isolated = reading.config.config.container.network == "none" and not network
         if isolated and not beside and not (step is not None and isinstance(step.work, Build)):
             lane.box.cut_network()
-        if work is not None and not read_stamp(lane.lane):
+        if work is not None and not read_stamp(lane.lane.host_environment):
             say("nothing is built there yet: presubmit run --only build")
         if step is not None:
             say(f"{step.id} runs: {shlex.join(_command_of(step))}")

@@ -44,6 +44,8 @@ class Assignment(Value, frozen=True, kw_only=True):
 
 
 ASSIGNMENT_VARIABLE = "PRESUBMIT_ASSIGNMENT"
+EARLY_VARIABLE = "PRESUBMIT_EARLY"
+"""Where a session is started before its assignment is there: `container` or `host`."""
 
 PLUGIN = "presubmit_pytest_plugin"
 """The module name that the pytest plugin is mounted and loaded under."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -140,7 +141,7 @@ def _build(base: Base, lane: OpenLane, mirror: Mirror, *, clean: bool) -> StepRe
         origin="the base's own files",
         why="head's failures are classed by the base",
     )
-    built = cached_build(step, lane)
+    built = cached_build(step, Path(lane.lane.host_environment))
     if built is None:
         built = base.runner.run(Role.BUILD, lane.lane, [step], prefix=PREFIX)[0]
         if built.outcome is Outcome.PASSED:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from presubmit.container.model import ExecResult
     from presubmit.container.network import NetworkSettings
-    from presubmit.replay.assignment import Lane
     from presubmit.replay.steps import Bench
 
 _NETWORK_FAULT: Final = re.compile(
@@ -43,16 +42,16 @@ class BuildStopped(Exception):  # noqa: N818 - not an error: the step's end
         self.result = result
 
 
-def stamp_path(lane: Lane) -> Path:
-    """Where it is written which build the lane's environment holds; outside of what a box can write."""
-    folder = Path(lane.host_environment)
+def stamp_path(environment: str | Path) -> Path:
+    """Where it is written which build an environment holds; outside of what a box can write."""
+    folder = Path(environment)
     return folder.with_name(f"{folder.name}.json")
 
 
-def read_stamp(lane: Lane) -> dict[str, Any]:
-    """Read the stamp of the lane's environment; empty where there is none or it is damaged."""
+def read_stamp(environment: str | Path) -> dict[str, Any]:
+    """Read the stamp of an environment; empty where there is none or it is damaged."""
     try:
-        stamp = json.loads(stamp_path(lane).read_bytes())
+        stamp = json.loads(stamp_path(environment).read_bytes())
     except (OSError, ValueError):
         return {}
     return stamp if isinstance(stamp, dict) else {}
@@ -60,17 +59,17 @@ def read_stamp(lane: Lane) -> dict[str, Any]:
 
 def run_build(bench: Bench, work: Build) -> StepResult:
     """Build and install the project in the lane's environment."""
-    before = tuple(read_stamp(bench.lane).get("modules", ()))
-    stamp_path(bench.lane).unlink(missing_ok=True)
+    before = tuple(read_stamp(bench.lane.host_environment).get("modules", ()))
+    stamp_path(bench.lane.host_environment).unlink(missing_ok=True)
     builder = _Builder(bench, work)
     try:
         modules = builder.build(before)
     except BuildStopped as stopped:
         return stopped.result
     stamp = json.dumps({"key": work.key, "modules": modules, "project": builder.project})
-    temporary = stamp_path(bench.lane).with_suffix(".tmp")
+    temporary = stamp_path(bench.lane.host_environment).with_suffix(".tmp")
     temporary.write_text(stamp)
-    temporary.replace(stamp_path(bench.lane))
+    temporary.replace(stamp_path(bench.lane.host_environment))
     return builder.result(Outcome.PASSED, modules=tuple(modules))
 
 

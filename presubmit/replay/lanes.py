@@ -93,13 +93,25 @@ def environment_digest(place: Place, work: Build | None, files: Mapping[str, str
     return digest.hexdigest()[:16]
 
 
+def environment_folder(
+    place: Place, name: str, work: Build | None, files: Mapping[str, str]
+) -> Path:
+    """Name the folder of a lane's environment on the host."""
+    return place.cache / "envs" / f"{name}-{environment_digest(place, work, files)}"
+
+
 def open_lane(
-    place: Place, name: str, mirror: Mirror, work: Build | None, files: Mapping[str, str]
+    place: Place,
+    name: str,
+    mirror: Mirror,
+    work: Build | None,
+    files: Mapping[str, str],
+    *,
+    network: str = "bridge",
 ) -> OpenLane:
-    """Start a lane's box; in a container its network is on until `cut_network`, unless nothing needs one."""
-    digest = environment_digest(place, work, files)
+    """Start a lane's box; in a container its network is on until `cut_network`, unless it starts without one."""
     folders = {
-        "environment": place.cache / "envs" / f"{name}-{digest}",
+        "environment": environment_folder(place, name, work, files),
         "output": place.cache / "out" / f"{place.run}-{name}",
         "tools": place.cache
         / "tools"
@@ -116,7 +128,7 @@ def open_lane(
         ) from error
     if place.engine is None:
         return _open_host_lane(place, name, mirror, folders)
-    return _open_container_lane(place, place.engine, name, mirror, folders)
+    return _open_container_lane(place, place.engine, name, mirror, folders, network=network)
 
 
 def _lane(name: str, box: Box, mirror: Mirror, folders: Mapping[str, Path], **inside: str) -> Lane:
@@ -138,9 +150,15 @@ def _lane(name: str, box: Box, mirror: Mirror, folders: Mapping[str, Path], **in
 
 
 def _open_container_lane(
-    place: Place, engine: Engine, name: str, mirror: Mirror, folders: Mapping[str, Path]
+    place: Place,
+    engine: Engine,
+    name: str,
+    mirror: Mirror,
+    folders: Mapping[str, Path],
+    *,
+    network: str,
 ) -> OpenLane:
-    network = read_network_settings(place.environ)
+    settings = read_network_settings(place.environ)
     env = {**common_environment(_CACHE), **passed_environment(place.container, place.environ)}
     options = parse_options(place.container.options, origin="config container.options")
     box = engine.start(
@@ -150,10 +168,10 @@ def _open_container_lane(
             run=place.run,
             repo=place.repository,
             workdir=_SOURCE,
-            mounts=(*_mounts(place, mirror, folders), *network.mounts),
+            mounts=(*_mounts(place, mirror, folders), *settings.mounts),
             env={**env, **options.env},
             user=options.user or place.container.user,
-            network="bridge",
+            network=network,
             limits=options.limits_over(_limits(place.container)),
             gpus=options.gpus or place.container.gpus,
             profile=place.container.profile,

@@ -11,8 +11,7 @@ import msgspec
 
 from presubmit import __version__
 from presubmit.replay.build import read_stamp
-from presubmit.replay.lanes import open_lane
-from presubmit.replay.tests import fallback
+from presubmit.replay.lanes import environment_folder, open_lane
 from presubmit.values import (
     Build,
     Docstrings,
@@ -29,6 +28,7 @@ from presubmit.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from presubmit.change.mirror import Mirror
     from presubmit.history import History
@@ -48,8 +48,6 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     mirror: Mirror
     open_lint_mirror: Callable[[], Mirror]
     """Opens the lint lane's mirror at the snapshot; called only where a step needs it."""
-    container: bool
-    """Whether the lanes are containers, whose start gives a session time to load."""
     network: str
     """`none` or `bridge`: the network that tests have."""
     remember: Callable[[StepResult], None]
@@ -125,25 +123,34 @@ def _run_inside(
     done: Mapping[str, StepResult],
 ) -> None:
     """Build, cut the network, test."""
-    if head.container and any(step.role is Role.TESTS for step in steps):
-        head.runner.launch(Role.TESTS)
     work = build_of(plan)
-    lane = lanes.add(open_lane(head.place, "head", head.mirror, work, head.blobs))
+    environment = environment_folder(head.place, "head", work, head.blobs)
     built: StepResult | None = done.get("build.1")
     for step in steps:
         if isinstance(step.work, Build):
-            built = cached_build(step, lane) or head.runner.run(Role.BUILD, lane.lane, [step])[0]
+            built = cached_build(step, environment)
+    # What only tests needs no network, and starts faster without one.
+    isolated = head.network == "none" and built is not None
+    lane = lanes.add(
+        open_lane(
+            *(head.place, "head", head.mirror, work, head.blobs),
+            network="none" if isolated else "bridge",
+        )
+    )
+    for step in steps:
+        if isinstance(step.work, Build):
+            built = built or head.runner.run(Role.BUILD, lane.lane, [step])[0]
             if built.outcome is Outcome.PASSED:
                 head.mirror.mark_clean()
             head.remember(built)
-    if head.network == "none":
+    if head.network == "none" and not isolated:
         lane.box.cut_network()
     rest = [step for step in steps if not isinstance(step.work, Build)]
     if built is not None and built.outcome is not Outcome.PASSED:
         for step in rest:
             head.remember(skipped(step, f"the build {built.outcome}: {step.title} needs it"))
         return
-    modules = tuple(read_stamp(lane.lane).get("modules", ()))
+    modules = tuple(read_stamp(environment).get("modules", ()))
     _run_shards([s for s in rest if s.role is Role.TESTS], head, lane, modules)
     docs = [step for step in rest if step.role is Role.DOCS]
     for result in head.runner.run(Role.DOCS, lane.lane, docs, modules=modules):
@@ -181,17 +188,39 @@ def settle_shards(
     ]
 
 
+def fallback(work: Tests, modules: Sequence[str], loaded: Sequence[dict[str, str | None]]) -> str:
+    """Say which built extension module no test process loaded, though the change touches native code.
+
+    `loaded` holds, for each shard, the file of each watched module, None where it was not loaded. Empty: all well.
+    """
+    if not work.extensions_changed or not modules:
+        return ""
+    lost = [
+        module
+        for module in modules
+        if not any(shard.get(module) for shard in loaded)
+        # The package is there without it; a module without a package must be there by itself.
+        and ("." not in module or any(shard.get(module.rpartition(".")[0]) for shard in loaded))
+    ]
+    if not lost:
+        return ""
+    return (
+        f"the tests never loaded {', '.join(lost)}: they ran on a pure Python fallback, "
+        "so they say nothing about the native change"
+    )
+
+
 def build_of(plan: Plan) -> Build | None:
     """Give the plan's build, if it has one."""
     return next((step.work for step in plan.steps if isinstance(step.work, Build)), None)
 
 
-def cached_build(step: PlanStep, lane: OpenLane) -> StepResult | None:
+def cached_build(step: PlanStep, environment: Path) -> StepResult | None:
     """Give the build's result without building, where the environment holds just this build."""
     work = step.work
     if not isinstance(work, Build) or work.clean:
         return None
-    stamp = read_stamp(lane.lane)
+    stamp = read_stamp(environment)
     if stamp.get("key") != work.key:
         return None
     return StepResult(

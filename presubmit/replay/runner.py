@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -15,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.process import scrubbed_environment
-from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, Assignment
+from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, EARLY_VARIABLE, Assignment
 from presubmit.replay.events import EventReader
 from presubmit.values import Outcome, StepResult, decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from presubmit.replay.assignment import Lane
     from presubmit.values import PlanStep, Role
@@ -38,6 +40,56 @@ class Watcher(msgspec.Struct, kw_only=True):
     ended: Callable[[StepResult], None]
 
 
+class EarlySession:
+    """A session that is started before it is known what it has to do: it loads what it needs, then waits.
+
+    A session costs half a second to start, which passes while the change is read and a box starts.
+    """
+
+    def __init__(self, role: Role, *, container: bool) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="presubmit-session-"))
+        self.told = self.folder / "assignment.json"
+        self.log = self.folder / "nox.log"
+        where = "container" if container else "host"
+        self.process = start_nox(str(role), self.told, self.log, {EARLY_VARIABLE: where})
+
+    def close(self) -> None:
+        """End it, if it still runs."""
+        if self.process.poll() is None:
+            _signal(self.process, signal.SIGKILL)
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def start_nox(
+    session: str, told: Path, log: Path, extra: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start one session of our noxfile; it reads its assignment from `told` once that is there."""
+    command = (
+        *(sys.executable, "-P", "-m", "nox", "-f", str(noxfile()), "-s", session),
+        *(
+            "--no-dependencies",
+            "--non-interactive",
+            "--report",
+            str(told.with_suffix(".nox.json")),
+        ),
+        *("--envdir", str(told.parent / "nox")),
+    )
+    env = scrubbed_environment(
+        {ASSIGNMENT_VARIABLE: str(told), "PYTHONUNBUFFERED": "1", **(extra or {})}
+    )
+    with log.open("ab") as output:
+        # A session of its own: nox dies of a terminal's Ctrl-C before its clean-ups are done.
+        return subprocess.Popen(  # noqa: S603 - our own noxfile; needs the handle to stop it
+            command,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
 class SessionRunner:
     """Runs assignments of one run; `stop` ends them all, from any thread."""
 
@@ -49,7 +101,8 @@ class SessionRunner:
         self._lock = threading.Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._stopped = ""
-        self._launched: dict[Role, tuple[subprocess.Popen[bytes], Path, Path]] = {}
+        self._ended: set[str] = set()
+        self._launched: dict[Role, EarlySession] = {}
         for name in ("assignments", "logs", "results"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
@@ -58,17 +111,11 @@ class SessionRunner:
         """Why `stop` was called; empty while the run goes on."""
         return self._stopped
 
-    def launch(self, role: Role) -> None:
-        """Start a role's next session before its lane is ready: it loads what it needs, then waits.
-
-        A session costs half a second to start, which passes while the lane's box does, too.
-        """
-        number = len(self._launched)
-        told = self.folder / "assignments" / f"early-{role}-{number}.json"
-        log = self.folder / "logs" / f"nox-early-{role}.log"
-        process = self._start_nox(str(role), told, log)
-        if process is not None:
-            self._launched[role] = (process, told, log)
+    def adopt(self, role: Role, session: EarlySession) -> None:
+        """Take over a session that was started early; the next run of its role uses it."""
+        with self._lock:
+            self._processes.append(session.process)
+        self._launched[role] = session
 
     def run(
         self,
@@ -92,16 +139,16 @@ class SessionRunner:
         )
         early = self._launched.pop(role, None)
         if early is not None:
-            process, told, log = early
-            write_whole(told, encode(assignment))
-            exit_code = self._wait_for(process)
+            log = early.log
+            write_whole(early.told, encode(assignment))
+            exit_code = self._wait_for(early.process, assignment)
         else:
             name = f"{prefix}{role}-{lane.name}-{steps[0].id}"
             told = self.folder / "assignments" / f"{name}.json"
             write_whole(told, encode(assignment))
             log = self.folder / "logs" / f"nox-{name}.log"
             started = self._start_nox(str(role), told, log)
-            exit_code = -signal.SIGTERM if started is None else self._wait_for(started)
+            exit_code = -signal.SIGTERM if started is None else self._wait_for(started, assignment)
         self.pump()
         return [self._result(step, prefix, exit_code, log) for step in steps]
 
@@ -134,43 +181,38 @@ class SessionRunner:
             case "result":
                 result = self._read(name)
                 if result is not None:
+                    self._ended.add(name)
                     self._watcher.ended(msgspec.structs.replace(result, id=name))
             case _:
                 pass
 
     def close(self) -> None:
-        """End the sessions that were started early and never used."""
-        for process, _, _ in self._launched.values():
+        """End the sessions: those that have given all their results, and those that were never used."""
+        for session in self._launched.values():
+            session.close()
+        self._launched.clear()
+        with self._lock:
+            running, self._processes = self._processes, []
+        for process in running:
+            # Its results are there, whole: what is left are nox's own good-byes.
             _signal(process, signal.SIGKILL)
             process.wait()
-        self._launched.clear()
 
     def _start_nox(self, session: str, told: Path, log: Path) -> subprocess.Popen[bytes] | None:
-        report = told.with_suffix(".nox.json")
-        command = (
-            *(sys.executable, "-P", "-m", "nox", "-f", str(noxfile()), "-s", session),
-            *("--no-dependencies", "--non-interactive", "--report", str(report)),
-            *("--envdir", str(self.folder / "nox")),
-        )
-        env = scrubbed_environment({ASSIGNMENT_VARIABLE: str(told), "PYTHONUNBUFFERED": "1"})
-        with log.open("ab") as output, self._lock:
+        with self._lock:
             if self._stopped:
                 return None
-            # A session of its own: nox dies of a terminal's Ctrl-C before its clean-ups are done.
-            process = subprocess.Popen(  # noqa: S603 - our own noxfile; needs the handle to stop it
-                command,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+            process = start_nox(session, told, log)
             self._processes.append(process)
         return process
 
-    def _wait_for(self, process: subprocess.Popen[bytes]) -> int:
+    def _wait_for(self, process: subprocess.Popen[bytes], assignment: Assignment) -> int:
+        """Wait for the session's end, or for all its results: nox then only has its own good-byes to say."""
+        waiting = [f"{assignment.prefix}{step.id}" for step in assignment.steps]
         while process.poll() is None:
             self.pump()
+            if all(name in self._ended for name in waiting):
+                return 0
             time.sleep(_POLL_SECONDS)
         with self._lock:
             self._processes.remove(process)
@@ -197,7 +239,7 @@ class SessionRunner:
             reason=reason,
             required=step.required,
             origin=step.origin,
-            log=str(log.relative_to(self.folder)),
+            log=str(log.relative_to(self.folder)) if log.is_relative_to(self.folder) else "",
         )
         with self._lock:
             self._watcher.ended(msgspec.structs.replace(result, id=f"{prefix}{step.id}"))

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from presubmit.container import attach
-from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, Assignment
+from presubmit.errors import PresubmitError
+from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, EARLY_VARIABLE, Assignment
 from presubmit.replay.build import run_build
 from presubmit.replay.docs import run_docstrings, run_doctests
 from presubmit.replay.events import write_event
@@ -32,6 +33,7 @@ from presubmit.values import (
 if TYPE_CHECKING:
     import nox
 
+    from presubmit.container.engine import Engine
     from presubmit.container.model import Box
     from presubmit.values import PlanStep, Role
 
@@ -42,21 +44,26 @@ def run_session(session: nox.Session, role: Role) -> None:
     if named is None:
         by_hand(session, role)
         return
-    assignment = wait_for_assignment(Path(named))
-    results = run_assignment(assignment)
+    path = Path(named)
+    engine = None if path.exists() else _connect_early()
+    while not path.exists():
+        time.sleep(0.005)
+    results = run_assignment(decode(path.read_bytes(), Assignment), engine)
     bad = [r.id for r in results if r.outcome in {Outcome.FAILED, Outcome.ERROR}]
     if bad:
         session.error(f"not green: {', '.join(bad)}")
 
 
-def wait_for_assignment(path: Path) -> Assignment:
-    """Read the assignment once it is there; the session may have been started before its lane was ready."""
-    if not path.exists():
-        import presubmit.container.engine  # noqa: F401, PLC0415 - loaded while there is nothing else to do
+def _connect_early() -> Engine | None:
+    """Connect to the engine while there is nothing to do yet; None on the host, or where none answers."""
+    if os.environ.get(EARLY_VARIABLE) != "container":
+        return None
+    from presubmit.container.engine import connect  # noqa: PLC0415 - docker costs 0.3 s
 
-    while not path.exists():
-        time.sleep(0.01)
-    return decode(path.read_bytes(), Assignment)
+    try:
+        return connect()
+    except PresubmitError:
+        return None  # the tool says so, better
 
 
 def by_hand(session: nox.Session, role: Role) -> None:
@@ -73,13 +80,20 @@ def by_hand(session: nox.Session, role: Role) -> None:
         )
 
 
-def run_assignment(assignment: Assignment) -> list[StepResult]:
-    """Do every step; a crash of presubmit's own in one of them is that step's ERROR."""
-    box = attach(assignment.lane.box)
+def run_assignment(assignment: Assignment, engine: Engine | None = None) -> list[StepResult]:
+    """Do every step; a crash of presubmit's own in one of them is that step's ERROR.
+
+    `engine` is a connection that is there already.
+    """
+    name = assignment.lane.box
+    usable = engine is not None and name.startswith("docker:")
+    box = engine.attach(name) if engine is not None and usable else attach(name)
     try:
         return _run_steps(assignment, box)
     finally:
         box.close()
+        if engine is not None:
+            engine.close()
 
 
 def _run_steps(assignment: Assignment, box: Box) -> list[StepResult]:

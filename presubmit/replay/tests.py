@@ -250,25 +250,3 @@ def _result(
         junit=attempt.junit if attempt else "",
         loaded=attempt.modules if attempt else {},
     )
-
-
-def fallback(work: Tests, modules: Sequence[str], loaded: Sequence[dict[str, str | None]]) -> str:
-    """Say which built extension module no test process loaded, though the change touches native code.
-
-    `loaded` holds, for each shard, the file of each watched module, None where it was not loaded. Empty: all well.
-    """
-    if not work.extensions_changed or not modules:
-        return ""
-    lost = [
-        module
-        for module in modules
-        if not any(shard.get(module) for shard in loaded)
-        # The package is there without it; a module without a package must be there by itself.
-        and ("." not in module or any(shard.get(module.rpartition(".")[0]) for shard in loaded))
-    ]
-    if not lost:
-        return ""
-    return (
-        f"the tests never loaded {', '.join(lost)}: they ran on a pure Python fallback, "
-        "so they say nothing about the native change"
-    )

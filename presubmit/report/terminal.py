@@ -96,22 +96,21 @@ class Terminal:
             self._open()
 
     def _open(self) -> None:
-        from rich.console import Console  # noqa: PLC0415 - rich costs 0.1 s
+        self._beat = threading.Thread(target=self._keep_beating, daemon=True)
+        self._beat.start()
+        if self._output != "rich" and not wants_colour(os.environ, self._stream):
+            return  # plain lines need no rich, which costs 0.1 s
+        from rich.console import Console  # noqa: PLC0415
 
-        colour = wants_colour(os.environ, self._stream)
-        tty = self._stream.isatty()
         self._console = Console(
             file=self._stream,
-            force_terminal=True if colour else None,
-            no_color=not colour,
-            width=None if tty else 100,
+            force_terminal=True,
             highlight=False,
             soft_wrap=True,
+            no_color=not wants_colour(os.environ, self._stream),
         )
         if self._output == "rich":
             self._status = self._console.status("", spinner="dots")
-        self._beat = threading.Thread(target=self._keep_beating, daemon=True)
-        self._beat.start()
 
     def __enter__(self) -> Self:
         return self
@@ -133,16 +132,20 @@ class Terminal:
 
     def line(self, text: str = "", style: str = "") -> None:
         """Write one line; its text is shown as it is, never read as markup."""
-        if self._console is None:
+        if self._output == "quiet":
             return
-        from rich.text import Text  # noqa: PLC0415
-
         shown = for_terminal(text).replace("\n", "\\n")
         # GitHub's runner reads `::command::` after leading blanks, and the old `##[command]` anywhere in a line.
         shown = re.sub(r"^(\s*):(?=:)", r"\1: ", shown).replace("##[", "# #[")
         with self._lock:
-            self._console.print(Text(shown, style=style))
             self._told = time.monotonic()
+            if self._console is None:
+                self._stream.write(f"{shown.rstrip()}\n")
+                self._stream.flush()
+                return
+            from rich.text import Text  # noqa: PLC0415
+
+            self._console.print(Text(shown, style=style))
 
     def heading(self, change: Change, image: ImageRef | None, where: str) -> None:
         """Say what is tested, against what, and where."""

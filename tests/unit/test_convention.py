@@ -34,6 +34,7 @@ def wanted(
         groups=groups,
         files=requirements,
         packages=packages,
+        constraints=convention.lock_constraints(project(files), files.get),
     )
 
 

@@ -89,7 +89,7 @@ def facts(files: Mapping[str, str] = PURE, **given: Any) -> Facts:
     plain: dict[str, Any] = {
         "project": project,
         "requirements": convention.test_requirements(
-            project, files.get, extras=(), groups=(), files=(), packages=()
+            project, files.get, extras=(), groups=(), files=(), packages=(), constraints=None
         ),
         "backend": convention.build_backend(project),
         "native": convention.native_sources(project, files.get),

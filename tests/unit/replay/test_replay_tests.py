@@ -11,10 +11,10 @@ import pytest
 from presubmit import values
 from presubmit.container.model import ExecOutcome, ExecResult
 from presubmit.replay.assignment import Assignment, Lane
+from presubmit.replay.perform import fallback
 from presubmit.replay.steps import Bench
 from presubmit.replay.tests import (
     Attempt,
-    fallback,
     only_coverage_failed,
     outcomes,
     run_pytest,
