@@ -95,7 +95,7 @@ def read_all(options: RunOptions, environ: Mapping[str, str]) -> Reading:
     warnings: list[str] = []
     configured = user.get("base") or _base_in_checkout(repository.top)
     change = read_change(
-        repository.top,
+        repository,
         base=options.base,
         environ=environ,
         configured_base=configured,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_change(
-    start: Path,
+    start: Path | Repository,
     *,
     base: str | None = None,
     environ: Mapping[str, str],
@@ -27,8 +27,8 @@ def read_change(
     untracked: bool = True,
     warn: Callable[[str], object] = lambda _: None,
 ) -> Change:
-    """Read the change in the checkout that `start` lies in; what is left out of it goes to `warn`."""
-    repository = read_repository(start)
+    """Read the change in the checkout that `start` lies in (or is); what is left out of it goes to `warn`."""
+    repository = start if isinstance(start, Repository) else read_repository(start)
     target = take_snapshot(repository, kind=kind, commit=commit, untracked=untracked, warn=warn)
     found = read_base(
         repository,
