@@ -76,11 +76,16 @@ def own_tag(reading: Reading) -> str:
 
 
 def resolve(
-    reading: Reading, choice: ImageChoice, engine: Engine
+    reading: Reading, choice: ImageChoice, engine: Engine, *, pull: bool = False
 ) -> tuple[ImageRef, tuple[str, ...]]:
     """Find the chosen image in the engine: (image, notes). Raises ImageError with the command that mends it."""
     if choice.image:
-        return engine.image(choice.image, origin=choice.origin), choice.notes
+        try:
+            return engine.image(choice.image, origin=choice.origin), choice.notes
+        except ImageError:
+            if not pull:
+                raise
+            return engine.pull(choice.image, origin=choice.origin), choice.notes
     tag = own_tag(reading)
     origin = choice.origin or "presubmit image build"
     try:

@@ -48,6 +48,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     check_base: str = "auto"
     container: bool = True
     image: str | None = None
+    pull: bool = False
     trust_head: bool = False
     resume: bool = False
     fresh: bool = False

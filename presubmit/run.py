@@ -18,6 +18,7 @@ import msgspec
 from presubmit import images
 from presubmit.change.definitions import read_definitions
 from presubmit.change.mirror import open_mirror
+from presubmit.convention import is_native
 from presubmit.errors import ExitCode, PresubmitError
 from presubmit.facts import read_facts, read_touched_tests, renamed_paths
 from presubmit.history import History
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from presubmit.container.engine import Engine
     from presubmit.container.model import ImageRef
     from presubmit.report.terminal import Terminal
+    from presubmit.values import Change
 
 
 class Terminated(BaseException):
@@ -111,6 +113,9 @@ def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str])
         # A change with nothing to check needs no engine.
         where = find_where(reading, options, stack, engine) if planned.plan.steps else _NOWHERE
         terminal.heading(reading.change, where.image, f"host, Python {platform.python_version()}")
+        untracked = depends_on_untracked(reading.change)
+        if untracked:
+            terminal.line(f"depends on untracked: {', '.join(untracked)}", "yellow")
         for note in (*reading.warnings, *where.notes, *([history.note] if history.note else ())):
             terminal.line(f"note {note}", "yellow")
         terminal.plan(planned.plan, reading.change, planned.selection)
@@ -118,6 +123,17 @@ def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str])
         if any(isinstance(step.work, Tests) for step in planned.plan.steps):
             run.runner.adopt(Role.TESTS, early)
         return run.go(mirror, stack, began)
+
+
+def depends_on_untracked(change: Change) -> tuple[str, ...]:
+    """Give the untracked files that code may import, compile or read: without them the verdict may be another."""
+    return tuple(
+        path
+        for path in change.target.untracked
+        if path.endswith((".py", ".pyi", ".toml", ".cfg", ".ini", ".json", ".yaml", ".yml"))
+        or is_native(path)
+        or "/" in path
+    )
 
 
 _NOWHERE = Where(engine=None, image=None)
@@ -170,7 +186,7 @@ def find_where(
     choice = images.choose(reading, cli=options.image, trust_head=options.trust_head)
     engine = stack.enter_context(connecting())
     swept = engine.sweep()
-    image, notes = images.resolve(reading, choice, engine)
+    image, notes = images.resolve(reading, choice, engine, pull=options.pull)
     if swept:
         notes = (*notes, f"removed what dead runs left: {', '.join(swept)}")
     return Where(engine=engine, image=image, notes=notes)

@@ -110,6 +110,9 @@ def place_options(function: Callable[..., Any]) -> Callable[..., Any]:
         (
             click.option("--image", metavar="NAME", help="Image to run in."),
             click.option(
+                "--pull", is_flag=True, help="Fetch a missing image from its registry; else never."
+            ),
+            click.option(
                 "--no-container",
                 is_flag=True,
                 help="Run on this host: the project's code then has your rights.",
@@ -155,6 +158,7 @@ def make_options(values: dict[str, Any]) -> RunOptions:
         check_base=values.get("check_base", "auto"),
         container=not values.get("no_container", False),
         image=values.get("image"),
+        pull=values.get("pull", False),
         trust_head=values.get("trust_head", False),
         resume=resume,
         fresh=fresh,

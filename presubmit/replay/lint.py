@@ -244,6 +244,7 @@ def _run_pre_commit(
     """Run all hooks at once; where one cannot be installed, each by itself, so that the others still count."""
     command = ("pre-commit", "run", "--color", "never", "--files", *files)
     shown = ("pre-commit", "run", "--files", *files)
+    before = _digests(bench, files)
     done = _run(bench, command, tools, work.timeout)
     fault = trouble(done)
     if fault:
@@ -253,13 +254,47 @@ def _run_pre_commit(
         return _hook_by_hook(bench, work, files, tools, notes, shown)
     if done.exit_code == 0:
         return result(bench, Outcome.PASSED, command=shown, notes=notes)
-    findings = report.findings or (
+    findings = by_file(report, _changed_files(bench, before)) or (
         Finding(
             kind="lint", subject="pre-commit", tool="pre-commit", message=done.tail.strip()[-300:]
         ),
     )
     reason = _reason(report.failed)
     return result(bench, Outcome.FAILED, reason, command=shown, findings=findings, notes=notes)
+
+
+def _digests(bench: Bench, files: Sequence[str]) -> dict[str, bytes]:
+    """Give the content of each file, shortened to a digest."""
+    root = Path(bench.lane.host_source)
+    return {path: hashlib.sha256(read_source(root, path)[0] or b"").digest() for path in files}
+
+
+def _changed_files(bench: Bench, before: dict[str, bytes]) -> list[str]:
+    return [path for path, old in _digests(bench, list(before)).items() if old != before[path]]
+
+
+def by_file(report: reader.PreCommitReport, changed: Sequence[str]) -> tuple[Finding, ...]:
+    """Say of each file, not of each hook, that hooks changed it.
+
+    A hook that changes one file on the base must not excuse what it changes in another one on head.
+    """
+    if not report.modified or not changed:
+        return report.findings
+    message = f"changed by {', '.join(report.modified)}"
+    kept = [f for f in report.findings if f.file or f.tool not in report.modified]
+    return (
+        *kept,
+        *(
+            Finding(
+                kind="lint",
+                subject=f"{path}: {message}",
+                tool="pre-commit",
+                message=message,
+                file=path,
+            )
+            for path in changed
+        ),
+    )
 
 
 def _reason(hooks: Sequence[str]) -> str:
@@ -279,6 +314,7 @@ def _hook_by_hook(
     not_run: list[str] = []
     failed: list[str] = []
     for name, single in split_hooks(config):
+        before = _digests(bench, files)
         with OutputFolder(bench.lane) as out:
             told = out.write("hook.yaml", yaml.safe_dump(single).encode())
             command = ("pre-commit", "run", "--color", "never", "-c", told, "--files", *files)
@@ -287,7 +323,7 @@ def _hook_by_hook(
         if trouble(done) or done.exit_code not in {0, 1} or report.broken:
             not_run.append(name)
         elif done.exit_code == 1:
-            findings += report.findings
+            findings += by_file(report, _changed_files(bench, before))
             failed += report.failed
     if not_run:
         notes = [*notes, *(f"hook {name} could not be installed or started" for name in not_run)]

@@ -39,7 +39,7 @@ def render_report(
     ]
     if change.target.untracked:
         names = ", ".join(for_code(p) for p in change.target.untracked[:20])
-        parts.append(f"- untracked files in the tree: {names}")
+        parts.append(f"- depends on untracked files: {names}")
     parts += ["", "## Steps", "", "| step | result | seconds | command | from |"]
     parts += ["| --- | --- | --- | --- | --- |"]
     parts += [_row(result) for result in results]
