@@ -468,7 +468,8 @@ def balance(
     loads = [0.0] * count
     shards: list[set[str]] = [set() for _ in range(count)]
     for path in sorted(files, key=lambda f: (-seconds.get(f, usual), f)):
-        lightest = loads.index(min(loads))
+        # By number where seconds say nothing (0.000): no shard may stay empty.
+        lightest = min(range(count), key=lambda shard: (loads[shard], len(shards[shard])))
         loads[lightest] += seconds.get(path, usual)
         shards[lightest].add(path)
     return [tuple(f for f in files if f in shard) for shard in shards]

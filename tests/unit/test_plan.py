@@ -663,3 +663,8 @@ def test_step_ids_begin_with_their_role() -> None:
     assert [str(one.role) for one in made.steps] == [
         one.id.partition(".")[0] for one in made.steps
     ]
+
+
+def test_no_shard_stays_empty_where_every_file_took_no_time() -> None:
+    files = ("a.py", "b.py", "c.py")
+    assert balance(files, dict.fromkeys(files, 0.0), 2) == [("a.py", "c.py"), ("b.py",)]

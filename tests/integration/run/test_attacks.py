@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import subprocess
+import sys
+import sysconfig
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from tests.integration.run.conftest import MakeProject, Project
+    from tests.integration.run.conftest import MakeProject, Project, Relay
 
+OTHER = 1000
 FILES = {
     "thing.py": "VALUE = 1\n",
     "tests/test_thing.py": "import thing\n\n\ndef test_value():\n    assert thing.VALUE\n",
@@ -234,35 +240,116 @@ def test_the_box_has_no_socket_no_capabilities_and_no_network_in_tests(
     assert done.step("tests.1")["counts"]["passed"] == 5
 
 
+def state_of(top: Path) -> dict[str, tuple[object, ...]]:
+    """Give owner, mode, time and content of every file of a checkout, but for presubmit's own folders."""
+    found: dict[str, tuple[object, ...]] = {}
+    for folder, folders, names in os.walk(top):
+        inside = os.path.relpath(folder, top)
+        own = {".": ".presubmit", ".git": "presubmit"}.get(inside)
+        folders[:] = [name for name in folders if name != own]
+        for name in [*names, *folders]:
+            path = Path(folder, name)
+            facts = path.lstat()
+            content = path.read_bytes() if stat.S_ISREG(facts.st_mode) else b""
+            times = facts.st_mtime_ns if not stat.S_ISDIR(facts.st_mode) else 0
+            found[str(path)] = (facts.st_uid, facts.st_gid, facts.st_mode, times, content)
+    return found
+
+
 @pytest.mark.engine
 @pytest.mark.network
-def test_the_checkout_is_the_same_before_and_after_also_as_another_user(
+def test_the_checkout_is_the_same_before_and_after(
     make_project: MakeProject, in_container: tuple[str, ...]
 ) -> None:
     project = make_project("untouched", files=FILES)
     (project.path / "thing.py").write_text("VALUE = 2\n")
     (project.path / "notes.txt").write_text("mine\n")
-
-    def state() -> dict[str, tuple[object, ...]]:
-        found: dict[str, tuple[object, ...]] = {}
-        for folder, folders, names in os.walk(project.path):
-            inside = os.path.relpath(folder, project.path)
-            if inside == ".":
-                folders.remove(".presubmit") if ".presubmit" in folders else None
-            if inside == ".git":
-                folders.remove("presubmit") if "presubmit" in folders else None
-            for name in [*names, *folders]:
-                path = Path(folder, name)
-                facts = path.lstat()
-                content = path.read_bytes() if stat.S_ISREG(facts.st_mode) else b""
-                times = facts.st_mtime_ns if not stat.S_ISDIR(facts.st_mode) else 0
-                found[str(path)] = (facts.st_uid, facts.st_gid, facts.st_mode, times, content)
-        return found
-
-    before, status = state(), project.git("status", "--porcelain=v2", "--ignored")
+    status = project.git("status", "--porcelain=v2", "--ignored")
+    before = state_of(project.path)
     done = project.presubmit("run", *in_container)
     assert done.exit_code == 0, done.output
-    assert {k: v for k, v in state().items() if v != before.get(k)} == {}
-    assert set(state()) == set(before)
-    after = project.git("status", "--porcelain=v2", "--ignored")
-    assert [x for x in after.splitlines() if ".presubmit" not in x] == status.splitlines()
+    after = state_of(project.path)
+    assert {k: v for k, v in after.items() if v != before.get(k)} == {}
+    assert set(after) == set(before)
+    now = project.git("status", "--porcelain=v2", "--ignored").splitlines()
+    assert [line for line in now if ".presubmit" not in line] == status.splitlines()
+
+
+def interpreter_for(folder: Path) -> tuple[str, str]:
+    """Give a Python that the other user can start, and a PYTHONPATH with presubmit for it; else skip."""
+    site = sysconfig.get_path("purelib")
+    root = str(Path(__file__).resolve().parents[3])
+    for python in (
+        sys.executable,
+        f"/usr/bin/python3.{sys.version_info.minor}",
+        "/usr/bin/python3",
+    ):
+        for copied in (False, True):
+            if copied and not (folder / "site").exists():
+                shutil.copytree(site, folder / "site", symlinks=True)
+                for name in ("presubmit", "sessions", "noxfile.py"):
+                    source = Path(root, name)
+                    copy = shutil.copytree if source.is_dir() else shutil.copy2
+                    copy(source, folder / "site" / name)
+                subprocess.run(
+                    ["chown", "-R", f"{OTHER}:{OTHER}", str(folder / "site")], check=True
+                )
+            path = str(folder / "site") if copied else f"{root}:{site}"
+            try:
+                done = subprocess.run(
+                    [python, "-P", "-c", "import presubmit.run, nox, docker, sessions"],
+                    env={"PYTHONPATH": path, "HOME": str(folder / "home")},
+                    cwd=folder,
+                    user=OTHER,
+                    group=OTHER,
+                    extra_groups=[],
+                    capture_output=True,
+                    check=False,
+                )
+            except OSError:
+                break
+            if done.returncode == 0:
+                return python, path
+    pytest.skip(f"no Python 3.{sys.version_info.minor} that an ordinary user can start")
+
+
+@pytest.mark.engine
+@pytest.mark.network
+def test_as_an_ordinary_user_every_file_is_the_users(
+    make_project: MakeProject, in_container: tuple[str, ...], relay: Relay
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    made = make_project("ordinary", files=FILES)
+    with tempfile.TemporaryDirectory(prefix="presubmit-test-", dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        top = folder / "ordinary"
+        shutil.copytree(made.path, top, symlinks=True)
+        (folder / "home").mkdir()
+        subprocess.run(["git", "remote", "set-url", "upstream", str(top)], cwd=top, check=True)
+        (top / "thing.py").write_text("VALUE = 2\n")
+        subprocess.run(["chown", "-R", f"{OTHER}:{OTHER}", str(folder)], check=True)
+        env = {
+            **{k: v for k, v in made.env.items() if not k.startswith(("XDG_", "GIT_"))},
+            "HOME": str(folder / "home"),
+            "DOCKER_HOST": relay.host,
+        }
+        before = state_of(top)
+        python, path = interpreter_for(folder)
+        done = subprocess.run(
+            [python, "-P", "-m", "presubmit", "run", *in_container],
+            cwd=top,
+            env={**env, "PYTHONPATH": path},
+            user=OTHER,
+            group=OTHER,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert state_of(top) == before
+        everything = [Path(where, n) for where, d, f in os.walk(folder) for n in [*d, *f]]
+        assert len(everything) > 50
+        assert {path.lstat().st_uid for path in everything} == {OTHER}
