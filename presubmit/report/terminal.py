@@ -374,7 +374,8 @@ def what_came_of(result: StepResult) -> str:
     parts = [" ".join(counted)] if counted else []
     if result.modules:
         parts.append(f"extension {', '.join(result.modules[:3])}")
-    if result.outcome is not Outcome.PASSED and result.reason:
+    told = counted and re.fullmatch(r"\d+ tests? failed", result.reason)
+    if result.outcome is not Outcome.PASSED and result.reason and not told:
         parts.append(one_line(result.reason, 160))
     return "; ".join(parts)
 
