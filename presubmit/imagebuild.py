@@ -12,7 +12,7 @@ from presubmit.container.dockerfile import build_devel_image, build_image
 from presubmit.container.engine import connect
 from presubmit.errors import ImageError
 from presubmit.report.folder import own_folder
-from presubmit.run import open_lane_mirror
+from presubmit.where import open_lane_mirror
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

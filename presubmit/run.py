@@ -8,22 +8,19 @@ import shlex
 import signal
 import threading
 import time
-from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from presubmit import images
 from presubmit.change.definitions import read_definitions
-from presubmit.change.mirror import open_mirror
 from presubmit.convention import is_native
 from presubmit.errors import ExitCode, PresubmitError
 from presubmit.facts import read_facts, read_touched_tests, renamed_paths
 from presubmit.history import History
 from presubmit.plan import build_work, duration_key
-from presubmit.reading import Planned, Reading, RunOptions, cache_root, plan_run, read_all
+from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.lanes import Place
 from presubmit.replay.perform import Head, Lanes, evidence_key, resumed, run_head
@@ -52,48 +49,27 @@ from presubmit.values import (
     encode,
 )
 from presubmit.verdict import judge
+from presubmit.where import (
+    NOWHERE,
+    Where,
+    boot_id,
+    find_where,
+    history_path,
+    open_lane_mirror,
+    start_connecting,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from types import FrameType
 
     from presubmit.change.mirror import Mirror
-    from presubmit.container.engine import Engine
-    from presubmit.container.model import ImageRef
     from presubmit.report.terminal import Terminal
     from presubmit.values import Change
 
 
 class Terminated(BaseException):
     """SIGTERM came."""
-
-
-class Where(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run's steps run."""
-
-    engine: Engine | None
-    image: ImageRef | None
-    notes: tuple[str, ...] = ()
-
-    def environment(self) -> dict[str, Any]:
-        """Give what run.json says of it."""
-        if self.engine is None or self.image is None:
-            return {
-                "kind": "host",
-                "image": None,
-                "image_id": None,
-                "engine": None,
-                "python": platform.python_version(),
-            }
-        info = self.engine.info
-        return {
-            "kind": "container",
-            "image": self.image.name,
-            "image_id": self.image.id,
-            "image_digest": self.image.digest,
-            "engine": f"{info.kind} {info.version}",
-            "python": None,
-        }
 
 
 def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
@@ -111,7 +87,7 @@ def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str])
         clean = checkout.needs_clean_build or options.fresh
         planned = plan_run(reading, mirror, options, history, clean=clean)
         # A change with nothing to check needs no engine.
-        where = find_where(reading, options, stack, engine) if planned.plan.steps else _NOWHERE
+        where = find_where(reading, options, stack, engine) if planned.plan.steps else NOWHERE
         terminal.heading(reading.change, where.image, f"host, Python {platform.python_version()}")
         untracked = depends_on_untracked(reading.change)
         if untracked:
@@ -134,70 +110,6 @@ def depends_on_untracked(change: Change) -> tuple[str, ...]:
         or is_native(path)
         or "/" in path
     )
-
-
-_NOWHERE = Where(engine=None, image=None)
-
-
-def history_path(reading: Reading) -> Path:
-    """Name the repository's history."""
-    return Path(reading.change.common_dir) / "presubmit" / "history.db"
-
-
-def open_lane_mirror(
-    reading: Reading, lane: str, *, wait: bool = False
-) -> AbstractContextManager[Mirror]:
-    """Hold a lane's mirror checkout; where another process has it, stop (or `wait`)."""
-    folder = reading.cache / "mirrors" / lane
-    return open_mirror(reading.repository, folder, lane, wait=wait)
-
-
-def start_connecting(
-    options: RunOptions, environ: Mapping[str, str]
-) -> Callable[[], Engine] | None:
-    """Connect to the engine beside whatever else is read first; the result (or error) is for who calls it."""
-    if not options.container:
-        return None
-    from presubmit.container.engine import connect  # noqa: PLC0415 - docker costs 0.3 s
-
-    future: Future[Engine] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(connect(cache=cache_root(environ) / "engine"))
-        except BaseException as error:  # noqa: BLE001 - handed to who asks for the result
-            future.set_exception(error)
-
-    threading.Thread(target=work, daemon=True).start()
-    return future.result
-
-
-def find_where(
-    reading: Reading,
-    options: RunOptions,
-    stack: ExitStack,
-    connecting: Callable[[], Engine] | None = None,
-) -> Where:
-    """Find the engine and the image; or the host, where the user said so. Raises EngineError, ImageError."""
-    if not options.container:
-        return _NOWHERE
-    connecting = connecting or start_connecting(options, os.environ)
-    assert connecting is not None  # noqa: S101 - it is None on the host only
-    choice = images.choose(reading, cli=options.image, trust_head=options.trust_head)
-    engine = stack.enter_context(connecting())
-    swept = engine.sweep()
-    image, notes = images.resolve(reading, choice, engine, pull=options.pull)
-    if swept:
-        notes = (*notes, f"removed what dead runs left: {', '.join(swept)}")
-    return Where(engine=engine, image=image, notes=notes)
-
-
-def boot_id() -> str:
-    """Name this boot of the machine; empty where it has no such name."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
 
 
 class _Run:

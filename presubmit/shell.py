@@ -16,8 +16,8 @@ from presubmit.reading import plan_run, read_all
 from presubmit.replay.build import read_stamp
 from presubmit.replay.lanes import Place, open_lane
 from presubmit.replay.perform import build_of
-from presubmit.run import find_where, history_path, open_lane_mirror
 from presubmit.values import Build, Docstrings, LintCommand, Syntax
+from presubmit.where import find_where, history_path, open_lane_mirror
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

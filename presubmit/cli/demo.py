@@ -113,7 +113,7 @@ def _place(options: RunOptions, terminal: Terminal) -> RunOptions:
 
 def _why_no_container(options: RunOptions) -> str:
     from presubmit.reading import read_all  # noqa: PLC0415
-    from presubmit.run import find_where  # noqa: PLC0415
+    from presubmit.where import find_where  # noqa: PLC0415
 
     try:
         with ExitStack() as stack:

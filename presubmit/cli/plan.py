@@ -26,7 +26,7 @@ def plan(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401 - click's par
     from presubmit.history import History  # noqa: PLC0415 - git and the rest cost 0.2 s
     from presubmit.reading import plan_run, read_all  # noqa: PLC0415
     from presubmit.report.plan import plan_json, render_plan  # noqa: PLC0415
-    from presubmit.run import history_path, open_lane_mirror  # noqa: PLC0415
+    from presubmit.where import history_path, open_lane_mirror  # noqa: PLC0415
 
     options = make_options(values)
     reading = read_all(options, os.environ)

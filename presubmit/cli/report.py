@@ -27,7 +27,7 @@ def report(run: str | None, form: str, *, listing: bool) -> int:
     from presubmit.errors import UsageError  # noqa: PLC0415
     from presubmit.report.escape import for_terminal  # noqa: PLC0415
     from presubmit.report.folder import find_run, list_runs, read_run, settle_dead_runs  # noqa: PLC0415
-    from presubmit.run import boot_id  # noqa: PLC0415
+    from presubmit.where import boot_id  # noqa: PLC0415
 
     top = read_repository(Path.cwd()).top
     settle_dead_runs(top, boot=boot_id())

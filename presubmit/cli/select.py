@@ -50,8 +50,8 @@ def select(*, form: str, execute: bool, command: tuple[str, ...], **values: Any)
     """
     from presubmit.errors import UsageError  # noqa: PLC0415
     from presubmit.reading import read_all, read_selection  # noqa: PLC0415 - git costs 0.1 s
-    from presubmit.run import open_lane_mirror  # noqa: PLC0415
     from presubmit.values import Mode, builtins_of  # noqa: PLC0415
+    from presubmit.where import open_lane_mirror  # noqa: PLC0415
 
     if execute and not command:
         raise UsageError("--exec needs a command", hint="presubmit select --exec -- pytest")

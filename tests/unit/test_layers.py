@@ -29,6 +29,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.verdict",),
     ("presubmit.reading",),
     ("presubmit.images",),
+    ("presubmit.where",),
     ("presubmit.run",),
     # What the other commands do.
     (
