@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import stat
@@ -9,6 +10,8 @@ import time
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from presubmit.errors import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +29,7 @@ class Removal(msgspec.Struct, frozen=True, kw_only=True):
 def plan_removals(top: Path, cache: Path, *, older_than: float, everything: bool) -> list[Removal]:
     """Say what is to go: run folders and environments older than `older_than` seconds, or all of them.
 
-    The newest run always stays, and whatever a living run holds (a lane's lock is taken).
+    The newest run always stays.
     """
     limit = time.time() - older_than
     found: list[Removal] = []
@@ -52,6 +55,20 @@ def plan_removals(top: Path, cache: Path, *, older_than: float, everything: bool
         if _time(folder) < limit
     ]
     return found
+
+
+def refuse_while_running(cache: Path) -> None:
+    """Raise GitError where a run holds one of the repository's mirror checkouts."""
+    for path in sorted(cache.glob("*/mirrors/*.lock")):
+        with path.open("rb") as lock:
+            try:
+                fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                holder = lock.read().decode("ascii", "replace").strip() or "unknown"
+                raise GitError(
+                    f"presubmit (process {holder}) is at work in this repository",
+                    hint="wait until it ends, or stop it; then clean",
+                ) from error
 
 
 def _environments(cache: Path) -> Iterator[Path]:

@@ -65,8 +65,7 @@ def open_lane_mirror(
     reading: Reading, lane: str, *, wait: bool = False
 ) -> AbstractContextManager[Mirror]:
     """Hold a lane's mirror checkout; where another process has it, stop (or `wait`)."""
-    folder = reading.cache / "mirrors" / lane
-    return open_mirror(reading.repository, folder, lane, wait=wait)
+    return open_mirror(reading.repository, reading.cache / "mirrors", lane, wait=wait)
 
 
 def start_connecting(

@@ -38,13 +38,15 @@ class Days(click.ParamType[float]):
 def clean(older_than: float, *, everything: bool, dry_run: bool) -> int:
     """Remove old runs and environments of this repository, and containers of dead runs."""
     from presubmit.change import read_repository  # noqa: PLC0415
-    from presubmit.clean import plan_removals, remove  # noqa: PLC0415
+    from presubmit.clean import plan_removals, refuse_while_running, remove  # noqa: PLC0415
     from presubmit.errors import PresubmitError  # noqa: PLC0415
     from presubmit.reading import cache_root  # noqa: PLC0415
     from presubmit.replay.lanes import repository_id  # noqa: PLC0415
 
     repository = read_repository(Path.cwd())
     cache = cache_root(os.environ) / repository_id(str(repository.common_dir))
+    if not dry_run:
+        refuse_while_running(cache)
     failed = False
     freed = 0
     for removal in plan_removals(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from typing import TYPE_CHECKING
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from presubmit import values
-from presubmit.clean import plan_removals, remove
-from presubmit.errors import UsageError
+from presubmit.clean import plan_removals, refuse_while_running, remove
+from presubmit.errors import GitError, UsageError
 from presubmit.imagebuild import upstream_base, upstream_packages
 from presubmit.replay.perform import settle_shards
 from presubmit.shell import find_step
@@ -144,3 +145,15 @@ def test_a_step_is_found_by_id_role_or_title_and_else_the_known_ones_are_named()
     with pytest.raises(UsageError) as caught:
         find_step(plan, "bench")
     assert "tests.1" in caught.value.hint
+
+
+def test_nothing_is_cleaned_beside_a_run(tmp_path: Path) -> None:
+    refuse_while_running(tmp_path)
+    (tmp_path / "own/mirrors").mkdir(parents=True)
+    with (tmp_path / "own/mirrors/head.lock").open("w") as lock:
+        lock.write("4711\n")
+        lock.flush()
+        fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+        with pytest.raises(GitError, match="process 4711"):
+            refuse_while_running(tmp_path)
+    refuse_while_running(tmp_path)
