@@ -35,10 +35,10 @@ class ContainerConfig(Value, frozen=True, kw_only=True):
     ] = "none"
     memory: Annotated[str, Meta(description="Memory limit, `8g`; swap is never more.")] = ""
     cpus: Annotated[
-        float, Meta(description="Processors a box may use; also sets MAX_JOBS. 0: all.")
+        float, Meta(ge=0, description="Processors a box may use; also sets MAX_JOBS. 0: all.")
     ] = 0.0
     shm: Annotated[str, Meta(description="Size of /dev/shm.")] = "2g"
-    pids: Annotated[int, Meta(description="Most processes at a time.")] = 4096
+    pids: Annotated[int, Meta(ge=16, description="Most processes at a time.")] = 4096
     gpus: Annotated[str, Meta(description="`all`, or device ids: `0,1`.")] = ""
     user: Annotated[
         str, Meta(description="`caller` (your uid), `image` (the image's user) or `uid:gid`.")
@@ -107,7 +107,7 @@ class BuildConfig(Value, frozen=True, kw_only=True):
             description="`auto`: native sources must give extension modules; `none`: they need not."
         ),
     ] = "auto"
-    timeout: Annotated[float, Meta(description="Seconds that a build may take.")] = 7200.0
+    timeout: Annotated[float, Meta(gt=0, description="Seconds that a build may take.")] = 7200.0
 
 
 class TestsConfig(Value, frozen=True, kw_only=True):
@@ -116,12 +116,14 @@ class TestsConfig(Value, frozen=True, kw_only=True):
     command: Annotated[
         tuple[str, ...], Meta(description="Test command; it must end in a pytest run.")
     ] = ("pytest",)
-    shards: Annotated[int, Meta(description="Processes that share the chosen test files.")] = 1
-    retries: Annotated[int, Meta(description="Reruns of a failing test on head.")] = 1
+    shards: Annotated[
+        int, Meta(ge=1, description="Processes that share the chosen test files.")
+    ] = 1
+    retries: Annotated[int, Meta(ge=0, description="Reruns of a failing test on head.")] = 1
     max_retried: Annotated[
-        int, Meta(description="Failing tests that are run again at the most.")
+        int, Meta(ge=0, description="Failing tests that are run again at the most.")
     ] = 50
-    timeout: Annotated[float, Meta(description="Seconds that one shard may take.")] = 3600.0
+    timeout: Annotated[float, Meta(gt=0, description="Seconds that one shard may take.")] = 3600.0
     always: Annotated[
         tuple[str, ...], Meta(description="Test files that run with every change.")
     ] = ()
@@ -142,7 +144,9 @@ class LintConfig(Value, frozen=True, kw_only=True):
     packages: Annotated[
         tuple[str, ...], Meta(description="Requirements that the commands need.")
     ] = ()
-    timeout: Annotated[float, Meta(description="Seconds that one command may take.")] = 1800.0
+    timeout: Annotated[float, Meta(gt=0, description="Seconds that one command may take.")] = (
+        1800.0
+    )
 
 
 class DocsConfig(Value, frozen=True, kw_only=True):
@@ -287,7 +291,14 @@ def read_user(text: str | None, where: str, repository: str) -> dict[str, Any]:
 
 
 def read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Read `PRESUBMIT_<TABLE>_<OPTION>` variables; a list is split at commas."""
+    """Read `PRESUBMIT_<TABLE>_<OPTION>` variables; a list is split at commas. An unknown option is a ConfigError."""
+    known = {environment_name(option) for option in option_names()}
+    tables = tuple(f"PRESUBMIT_{table.upper()}_" for table in TABLES)
+    for name in sorted(environ):
+        if name.startswith(tables) and name not in known:
+            near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else "presubmit config"
+            raise ConfigError(f"environment: unknown option {name}", hint=hint)
     return {
         name: environ[environment_name(name)]
         for name in option_names()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from presubmit.change.diff import list_tree
 from presubmit.change.git import fields, git
 from presubmit.errors import UsageError
-from presubmit.report.folder import read_run
+from presubmit.report.folder import find_run, list_runs, read_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +19,19 @@ def read_patch(folder: Path) -> bytes:
     """Give a run's patch; empty where its tools changed nothing."""
     path = folder / "fix.patch"
     return path.read_bytes() if path.is_file() else b""
+
+
+def newest_with_patch(top: Path) -> Path:
+    """Find the newest run of the last run's tree that has a patch; the last run itself where none has.
+
+    A run of single tests comes after the run that linted, and says nothing against its patch.
+    """
+    last = find_run(top, None)
+    tree = read_run(last).get("target", {}).get("tree")
+    for folder in reversed(list_runs(top)):
+        if read_patch(folder) and read_run(folder).get("target", {}).get("tree") == tree:
+            return folder
+    return last
 
 
 def apply_patch(repository: Repository, folder: Path, patch: bytes) -> tuple[str, ...]:

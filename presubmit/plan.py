@@ -142,6 +142,10 @@ def _chosen(steps: Sequence[PlanStep], ask: Ask) -> list[PlanStep]:
             )
     wanted = {s.id for s in steps if not ask.only or s.id in ask.only or s.role in ask.only}
     wanted -= {s.id for s in steps if s.id in ask.skip or s.role in ask.skip}
+    if (ask.only or ask.skip) and steps and not wanted:
+        raise UsageError(
+            "--only and --skip leave no step to run", hint=f"known: {', '.join(sorted(known))}"
+        )
     needed = {need for s in steps if s.id in wanted for need in s.needs}
     skipped = {s.id for s in steps if s.id in ask.skip or s.role in ask.skip}
     if needed & skipped:

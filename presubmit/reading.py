@@ -10,7 +10,7 @@ import msgspec
 from presubmit.change import read_change, read_repository
 from presubmit.change.authors import read_circle
 from presubmit.config import make_config, project_files, read_project, read_user
-from presubmit.errors import PresubmitError, UsageError
+from presubmit.errors import ConfigError, PresubmitError, UsageError
 from presubmit.facts import TreeReader, read_changed_definitions, read_facts
 from presubmit.plan import Ask, make_plan
 from presubmit.replay.lanes import repository_id
@@ -77,21 +77,34 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 def user_config_path(environ: Mapping[str, str]) -> Path:
     """Name the user's own config file."""
-    root = environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(root) / "presubmit" / "config.toml"
+    return _xdg(environ, "XDG_CONFIG_HOME", ".config") / "presubmit" / "config.toml"
 
 
 def cache_root(environ: Mapping[str, str]) -> Path:
     """Name the folder of all of presubmit's caches."""
-    root = environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "presubmit"
+    return _xdg(environ, "XDG_CACHE_HOME", ".cache") / "presubmit"
+
+
+def _xdg(environ: Mapping[str, str], name: str, otherwise: str) -> Path:
+    """Read a base directory; the specification wants relative ones ignored (they would lie in the checkout)."""
+    given = Path(environ.get(name) or ".")
+    return given if given.is_absolute() else Path.home() / otherwise
+
+
+def _read_user_file(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}", hint="mend the file") from error
 
 
 def read_all(options: RunOptions, environ: Mapping[str, str]) -> Reading:
     """Read the change and the configuration; nothing of the project is run."""
     repository = read_repository(options.start)
     path = user_config_path(environ)
-    text = path.read_text() if path.is_file() else None
+    text = _read_user_file(path)
     user = read_user(text, str(path), str(repository.top))
     warnings: list[str] = []
     configured = user.get("base") or _base_in_checkout(repository.top)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shlex
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
+from presubmit import convention
 from presubmit.change.definitions import read_definitions
-from presubmit.convention import is_native
 from presubmit.errors import ExitCode, PresubmitError
 from presubmit.facts import read_facts, read_touched_tests, renamed_paths
 from presubmit.history import History
@@ -23,7 +24,7 @@ from presubmit.plan import build_work, duration_key
 from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.lanes import Place
-from presubmit.replay.perform import Head, Lanes, evidence_key, resumed, run_head
+from presubmit.replay.perform import KEEP, Head, Lanes, evidence_key, resumed, run_head
 from presubmit.replay.runner import EarlySession, SessionRunner, Watcher
 from presubmit.report.folder import (
     new_run_folder,
@@ -74,8 +75,17 @@ class Terminated(BaseException):
 
 def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
     """Check this change the way upstream CI would."""
+    try:
+        return _run(options, terminal, environ)
+    except Terminated:
+        return ExitCode.TERMINATED  # before there was a run to settle
+
+
+def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
     began = time.monotonic()
+    previous = signal.signal(signal.SIGTERM, _terminate)
     with ExitStack() as stack:
+        stack.callback(signal.signal, signal.SIGTERM, previous)
         early = EarlySession(Role.TESTS, container=options.container)
         stack.callback(early.close)
         engine = start_connecting(options, environ)
@@ -83,7 +93,7 @@ def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str])
         settle_dead_runs(Path(reading.change.top), boot=boot_id())
         history = stack.enter_context(History(history_path(reading)))
         mirror = stack.enter_context(open_lane_mirror(reading, "head"))
-        checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh)
+        checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh, keep=KEEP)
         clean = checkout.needs_clean_build or options.fresh
         planned = plan_run(reading, mirror, options, history, clean=clean)
         # A change with nothing to check needs no engine.
@@ -107,7 +117,7 @@ def depends_on_untracked(change: Change) -> tuple[str, ...]:
         path
         for path in change.target.untracked
         if path.endswith((".py", ".pyi", ".toml", ".cfg", ".ini", ".json", ".yaml", ".yml"))
-        or is_native(path)
+        or convention.is_native(path)
         or "/" in path
     )
 
@@ -157,6 +167,7 @@ class _Run:
             image=where.image,
             container=reading.config.config.container,
             environ=environ,
+            fresh=options.fresh,
         )
         watcher = Watcher(
             started=terminal.started, progressed=terminal.progressed, ended=self._show
@@ -170,7 +181,6 @@ class _Run:
         point_last(self.folder)
         lanes = Lanes()
         deadline = self._start_deadline()
-        previous = signal.signal(signal.SIGTERM, _terminate)
         try:
             try:
                 base = self._perform(mirror, stack, lanes)
@@ -182,15 +192,14 @@ class _Run:
             return self._stopped(lanes, "interrupted", ExitCode.INTERRUPTED)
         except Terminated:
             return self._stopped(lanes, "terminated", ExitCode.TERMINATED)
-        except PresubmitError as error:
+        except (PresubmitError, OSError) as error:
+            code = error.exit_code if isinstance(error, PresubmitError) else ExitCode.ENVIRONMENT
             run = run_json(self.facts, self._ordered(), None, running=False)
-            write_json(
-                self.folder / "run.json",
-                failed_to_run(run, str(error), exit_code=int(error.exit_code)),
-            )
+            with contextlib.suppress(OSError):  # the disk that was full may still be
+                write_json(
+                    self.folder / "run.json", failed_to_run(run, str(error), exit_code=int(code))
+                )
             raise
-        finally:
-            signal.signal(signal.SIGTERM, previous)
         return self._finish(base, began)
 
     # --- phases -----------------------------------------------------------------------------------------------------
@@ -209,7 +218,6 @@ class _Run:
             blobs=self.reading.head_reader.blobs,
             mirror=mirror,
             open_lint_mirror=lambda: self._lint_mirror(stack),
-            network=self.reading.config.config.container.network,
             remember=self._remember,
         )
         try:
@@ -254,7 +262,6 @@ class _Run:
             work=build_work(facts, reading.config, tree=self.change.base.tree, clean=False),
             blobs=reading.base_reader.blobs,
             command=self._tests_work(),
-            network=reading.config.config.container.network,
             definitions=self._base_definitions,
             say=lambda text: self.terminal.line(f"  base  {text}", "dim"),
         )
@@ -264,7 +271,7 @@ class _Run:
 
     def _base_mirror(self, stack: ExitStack) -> tuple[Mirror, bool]:
         mirror = stack.enter_context(open_lane_mirror(self.reading, "base"))
-        report = mirror.checkout(self.change.base.commit, clean=self.options.fresh)
+        report = mirror.checkout(self.change.base.commit, clean=self.options.fresh, keep=KEEP)
         return mirror, report.needs_clean_build or self.options.fresh
 
     def _base_definitions(self, paths: Sequence[str]) -> tuple[Definition, ...]:

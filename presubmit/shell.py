@@ -15,6 +15,7 @@ from presubmit.history import History
 from presubmit.reading import plan_run, read_all
 from presubmit.replay.build import read_stamp
 from presubmit.replay.lanes import Place, open_lane
+from presubmit.replay.lint import tools_folder
 from presubmit.replay.perform import build_of
 from presubmit.values import Build, Docstrings, LintCommand, Syntax
 from presubmit.where import find_where, history_path, open_lane_mirror
@@ -74,18 +75,21 @@ def cmd_shell(
             mirror = stack.enter_context(open_lane_mirror(reading, "lint"))
             mirror.checkout(reading.change.target.snapshot)
         work = None if beside else build_of(planned.plan)
+        purpose = "tools" if beside else "build" if network or _builds(step) else "test"
         lane = open_lane(
-            place, "lint" if beside else "head", mirror, work, reading.head_reader.blobs
+            *(place, "lint" if beside else "head", mirror, work, reading.head_reader.blobs),
+            purpose=purpose,
         )
         stack.callback(lane.box.close)
-        isolated = reading.config.config.container.network == "none" and not network
-        if isolated and not beside and not (step is not None and isinstance(step.work, Build)):
-            lane.box.cut_network()
         if work is not None and not read_stamp(lane.lane.host_environment):
             say("nothing is built there yet: presubmit run --only build")
         if step is not None:
             say(f"{step.id} runs: {shlex.join(_command_of(step))}")
-        return _open(lane, command, where.engine is not None, stack, say)
+        return _open(lane, command, step, where.engine is not None, stack, say)
+
+
+def _builds(step: PlanStep | None) -> bool:
+    return step is not None and isinstance(step.work, Build)
 
 
 def find_step(plan: Plan, name: str | None) -> PlanStep | None:
@@ -109,13 +113,17 @@ def _command_of(step: PlanStep) -> tuple[str, ...]:
 def _open(
     opened: OpenLane,
     command: tuple[str, ...],
+    step: PlanStep | None,
     in_container: bool,  # noqa: FBT001
     stack: ExitStack,
     say: Callable[[str], None],
 ) -> int:
     lane = opened.lane
-    env = {"VIRTUAL_ENV": f"{lane.environment}/venv", "PS1": "presubmit:\\w$ "}
-    argv = ("sh", "-c", _SHELL, lane.environment, *command)
+    requirements = getattr(step.work, "requirements", ()) if step is not None else ()
+    tools = requirements and isinstance(step and step.work, LintCommand | Docstrings)
+    environment = tools_folder(lane, requirements) if tools else lane.environment
+    env = {"VIRTUAL_ENV": f"{environment}/venv", "PS1": "presubmit:\\w$ "}
+    argv = ("sh", "-c", _SHELL, environment, *command)
     if not command and sys.stdin.isatty() and sys.stdout.isatty():
         from presubmit.container import interactive  # noqa: PLC0415 - needs a terminal
 

@@ -353,6 +353,8 @@ class Case(Value, frozen=True, kw_only=True):
     """`file:function` of the innermost frame inside the project."""
     line: int | None = None
     file: str = ""
+    source: str = ""
+    """The source line in that frame."""
     message: str = ""
     text: str = ""
     """The failure's long text, bounded."""
@@ -410,6 +412,8 @@ class StepResult(Value, frozen=True, kw_only=True):
     """Findings that the project does not ask for: shown, never counted."""
     reruns: tuple[Rerun, ...] = ()
     notes: tuple[str, ...] = ()
+    cut: str = ""
+    """Why not every chosen test ran; empty where all did."""
     cached: bool = False
     junit: str = ""
     patch: str = ""

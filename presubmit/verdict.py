@@ -70,7 +70,9 @@ def judge(
     errors = [r for r in results if r.outcome is Outcome.ERROR]
     missing = [step for step in plan.steps if step.id not in by_id]
     skipped = [r for r in results if r.outcome is Outcome.SKIPPED and r.required]
+    cut = [r for r in results if r.cut and r.required and r.outcome is not Outcome.ERROR]
     not_run = (
+        *(f"{r.id}: {r.cut}" for r in cut),
         *(f"{r.id}: {r.reason}" for r in errors if r.required),
         *(f"{step.id}: it gave no result" for step in missing),
         *(f"{r.id}: {r.reason}" for r in skipped),
@@ -86,7 +88,7 @@ def judge(
         plan,
         failures,
         broken=bool(missing) or hopeless or any(r.required for r in errors),
-        partial=bool(skipped or plan.budget_cut or plan.unavailable),
+        partial=bool(cut or skipped or plan.budget_cut or plan.unavailable),
         allow_partial=allow_partial,
     )
     return Verdict(
@@ -201,13 +203,13 @@ def class_of_case(  # noqa: C901, PLR0911 - one table of decisions, read from to
     if found in {"not run", "error"}:
         why = base.tests_error or base.reason or "the base gave no result"
         return FailureClass.UNKNOWN, found, _and(why, repeated)
-    if found != "passed" and _NETWORK.search(f"{case.message}\n{case.text}"):
-        return FailureClass.UNKNOWN, found, "needs the network, which tests do not have"
     if found == "passed" or theirs is None:
         return FailureClass.NEW, found, repeated
     if not same_failure(case, theirs):
-        how = theirs.exception or theirs.message
+        how = theirs.source or theirs.exception or theirs.message
         return FailureClass.NEW, found, _and(f"fails otherwise on the base: {how}", repeated)
+    if _NETWORK.search(f"{case.message}\n{case.text}"):
+        return FailureClass.UNKNOWN, found, "needs the network, which tests do not have"
     failing = sum(1 for c in base.tests if c.outcome in FAILING)
     if total >= _ENOUGH and failing > _NEARLY_ALL * total:
         return FailureClass.UNKNOWN, found, BASE_IS_BROKEN
@@ -230,7 +232,12 @@ def on_base(test: str, base: BaseResults) -> tuple[str, Case | None]:
 
 
 def same_failure(head: Case, base: Case) -> bool:
-    """Whether two failures are one: the same phase, exception type and innermost frame of the project."""
+    """Whether two failures are one: the same phase, exception type, innermost frame of the project, and line there.
+
+    The line is compared by its text, since an edit above moves its number; two assertions in one test are two.
+    """
+    if head.source and base.source and head.source != base.source:
+        return False
     return (head.phase, head.exception, head.frame) == (base.phase, base.exception, base.frame)
 
 

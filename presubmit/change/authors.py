@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def read_circle(repository: Repository, base: str, head: str | None) -> str:
-    """Name the circle of caches: `own`, or one for the other authors of base..head.
+    """Name the circle of caches: `own`, or one for the other authors and committers of base..head.
 
     The user is `user.email` of the repository; without one, every author is another.
     """
@@ -20,7 +20,7 @@ def read_circle(repository: Repository, base: str, head: str | None) -> str:
         return "own"
     asked = git("config", "user.email", cwd=repository.top, check=False)
     own = asked.text.strip().lower()
-    listed = git("log", "--format=%ae", f"{base}..{head}", cwd=repository.top)
+    listed = git("log", "--format=%ae%n%ce", f"{base}..{head}", cwd=repository.top)
     others = sorted({line.strip().lower() for line in listed.text.splitlines()} - {own, ""})
     if not others:
         return "own"

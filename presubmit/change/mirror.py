@@ -30,6 +30,7 @@ from presubmit.change.submodules import (
     write_copies,
 )
 from presubmit.errors import GitError
+from presubmit.values import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -304,13 +305,13 @@ class Mirror:
 
     def _read_state(self) -> _State:
         try:
-            return msgspec.json.decode((self._folder / "state.json").read_bytes(), type=_State)
-        except (OSError, msgspec.MsgspecError):
+            return decode((self._folder / "state.json").read_bytes(), _State)
+        except (OSError, ValueError, msgspec.MsgspecError):
             return _State(layout=0)
 
     def _write_state(self, state: _State) -> None:
         new = self._folder / "state.new"
-        new.write_bytes(msgspec.json.encode(state))
+        new.write_bytes(encode(state))
         new.replace(self._folder / "state.json")
 
 

@@ -18,15 +18,27 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    sys.exit(int(run(arguments)))
+    sys.exit(_with_output_closed(int(run(arguments))))
+
+
+def _with_output_closed(code: int) -> int:
+    """Flush what is left; a reader that went away must not change the exit code."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return code
 
 
 def run(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one line an end
     """Run the command line; give the exit code."""
-    import click  # noqa: PLC0415 - so that a missing dependency is told as a fault of the installation
+    try:
+        import click  # noqa: PLC0415 - an interrupt while this loads is an interrupt all the same
 
-    from presubmit.cli.app import app  # noqa: PLC0415
-
+        from presubmit.cli.app import app  # noqa: PLC0415
+    except KeyboardInterrupt:
+        return int(ExitCode.INTERRUPTED)
     try:
         code = app.main(
             args=list(arguments) if arguments is not None else None,
@@ -47,6 +59,11 @@ def run(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one l
         # The reader of our output went away (`presubmit plan | head`): nothing is left to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return int(ExitCode.OK)
+    except OSError as error:
+        what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+        return _complain(
+            what, "free space, or mend what stands at that place", ExitCode.ENVIRONMENT
+        )
     except Exception:  # noqa: BLE001 - the last place: write down what happened and ask for it
         return _report_crash()
 
@@ -54,9 +71,10 @@ def run(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one l
 def _complain(message: str, hint: str, code: ExitCode) -> int:
     from presubmit.report.escape import for_terminal  # noqa: PLC0415
 
-    sys.stderr.write(f"presubmit: {for_terminal(message)}\n")
-    if hint:
-        sys.stderr.write(f"  -> {for_terminal(hint)}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"presubmit: {for_terminal(message)}\n")
+        if hint:
+            sys.stderr.write(f"  -> {for_terminal(hint)}\n")
     return int(code)
 
 

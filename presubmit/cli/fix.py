@@ -16,15 +16,15 @@ def fix(run: str | None, *, dry_run: bool) -> int:
     Files that you have edited since are refused, by name: run presubmit again first.
     """
     from presubmit.change import read_repository  # noqa: PLC0415
-    from presubmit.fix import apply_patch, read_patch  # noqa: PLC0415
+    from presubmit.fix import apply_patch, newest_with_patch, read_patch  # noqa: PLC0415
     from presubmit.report.escape import for_terminal  # noqa: PLC0415
     from presubmit.report.folder import find_run  # noqa: PLC0415
 
     repository = read_repository(Path.cwd())
-    folder = find_run(repository.top, run)
+    folder = newest_with_patch(repository.top) if run is None else find_run(repository.top, run)
     patch = read_patch(folder)
     if not patch:
-        click.echo("lint tools changed nothing in that run")
+        click.echo(f"lint tools changed nothing in {folder.name}")
         return 0
     if dry_run:
         click.echo(for_terminal(patch.decode("utf-8", "replace")), nl=False)

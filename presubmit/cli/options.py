@@ -138,6 +138,13 @@ def make_options(values: dict[str, Any]) -> RunOptions:
         kind = TargetKind.STAGED
     elif commit:
         kind = TargetKind.COMMIT
+    if values.get("image") and values.get("no_container"):
+        raise UsageError(
+            "--image and --no-container contradict each other", hint="give one of them"
+        )
+    for name in ("base", "image", "commit"):
+        if values.get(name) == "":
+            raise UsageError(f"--{name} is empty", hint="give a name, or leave the option out")
     resume, fresh = values.get("resume", False), values.get("fresh", False)
     if resume and fresh:
         raise UsageError("--resume and --fresh contradict each other", hint="give one of them")

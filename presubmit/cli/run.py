@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -52,7 +53,8 @@ def run(output: str, **values: Any) -> int:  # noqa: ANN401 - click's parameters
     from presubmit.run import cmd_run  # noqa: PLC0415 - git and the rest cost 0.2 s
 
     options = make_options(values)
-    chosen = "quiet" if output == "json" else choose_output(output, os.environ, sys.stdout)
+    stream = sys.stdout or io.StringIO()
+    chosen = "quiet" if output == "json" else choose_output(output, os.environ, stream)
     with Terminal(chosen) as terminal:
         code = cmd_run(options, terminal, os.environ)
     if output == "json":

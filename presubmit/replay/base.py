@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from presubmit.errors import PresubmitError
-from presubmit.replay.lanes import open_lane
+from presubmit.replay.lanes import environment_folder, open_lane
+from presubmit.replay.leftovers import remember_built, settle_leftovers
 from presubmit.replay.perform import cached_build
 from presubmit.values import (
     BaseResults,
     Build,
+    Case,
     CaseOutcome,
     Docstrings,
     LintCommand,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from presubmit.replay.lanes import OpenLane, Place
     from presubmit.replay.perform import Lanes
     from presubmit.replay.runner import SessionRunner
-    from presubmit.values import Case, Change, Definition, Plan
+    from presubmit.values import Change, Definition, Plan
 
 PREFIX = "base."
 _FAILING = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
@@ -71,7 +72,6 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
     blobs: Mapping[str, str]
     command: Tests
     """How the base runs its tests; ids are put in."""
-    network: str
     definitions: Callable[[Sequence[str]], tuple[Definition, ...]]
     """Gives the base's definitions in files."""
     say: Callable[[str], None]
@@ -111,10 +111,8 @@ def ask_base(question: Question, base: Base, lanes: Lanes) -> BaseResults:
     try:
         base.say("building the base")
         mirror, clean = base.open_mirror()
-        lane = lanes.add(open_lane(base.place, "base", mirror, base.work, base.blobs))
-        built = _build(base, lane, mirror, clean=clean)
-        if base.network == "none":
-            lane.box.cut_network()
+        built = _build(base, lanes, mirror, clean=clean)
+        lane = _test_lane(base, lanes, mirror)
     except PresubmitError as error:
         reason = f"the base could not be built: {error}"
         return BaseResults(reason=reason, tests_error=reason, lint=lint)
@@ -132,7 +130,12 @@ def ask_base(question: Question, base: Base, lanes: Lanes) -> BaseResults:
     )
 
 
-def _build(base: Base, lane: OpenLane, mirror: Mirror, *, clean: bool) -> StepResult:
+def _test_lane(base: Base, lanes: Lanes, mirror: Mirror) -> OpenLane:
+    """Give a box for tests on what was built; head's tests may run in it, so it writes nothing that lasts."""
+    return lanes.add(open_lane(base.place, "base", mirror, base.work, base.blobs, purpose="test"))
+
+
+def _build(base: Base, lanes: Lanes, mirror: Mirror, *, clean: bool) -> StepResult:
     step = PlanStep(
         id="build.1",
         role=Role.BUILD,
@@ -141,11 +144,17 @@ def _build(base: Base, lane: OpenLane, mirror: Mirror, *, clean: bool) -> StepRe
         origin="the base's own files",
         why="head's failures are classed by the base",
     )
-    built = cached_build(step, Path(lane.lane.host_environment))
+    environment = environment_folder(base.place, "base", base.work, base.blobs)
+    whole = settle_leftovers(environment, mirror.tree, base.blobs)
+    built = cached_build(step, environment, whole=whole)
     if built is None:
+        lane = lanes.add(
+            open_lane(base.place, "base", mirror, base.work, base.blobs, purpose="build")
+        )
         built = base.runner.run(Role.BUILD, lane.lane, [step], prefix=PREFIX)[0]
         if built.outcome is Outcome.PASSED:
             mirror.mark_clean()
+            remember_built(environment, mirror.tree, base.blobs)
     return built
 
 
@@ -190,8 +199,15 @@ def _ask_tests(
     # Nothing that was asked for is there: pytest collects no test, which is an answer as well.
     empty = not result.cases and "no tests" in result.reason
     if ran or empty:
-        absent += [test for test in here if test not in known]
-        return result.cases, tuple(absent), ""
+        # A file that could not be collected on head, and was here: it is not absent, it can be collected.
+        files = {test.partition("::")[0] for test in known}
+        collected = [t for t in here if "::" not in t and t not in known]
+        collected = [t for t in collected if t in files or t.endswith("conftest.py")]
+        absent += [test for test in here if test not in known and test not in collected]
+        fine = tuple(
+            Case(id=test, outcome=CaseOutcome.PASSED, phase="collect") for test in collected
+        )
+        return (*result.cases, *fine), tuple(absent), ""
     return result.cases, tuple(absent), f"the base's tests could not be run: {result.reason}"
 
 

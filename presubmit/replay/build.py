@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from presubmit.container.model import ExecResult
     from presubmit.container.network import NetworkSettings
+    from presubmit.replay.assignment import Lane
     from presubmit.replay.steps import Bench
 
 _NETWORK_FAULT: Final = re.compile(
@@ -31,6 +32,7 @@ _NETWORK_FAULT: Final = re.compile(
     r"|Max retries exceeded|Temporary failure in name resolution|Name or service not known|ProxyError"
     r"|ReadTimeoutError|ConnectTimeoutError|Could not fetch URL|Network is unreachable",
 )
+_LEAST_SPACE: Final = 1 << 20
 _NO_SUCH_VERSION: Final = re.compile(r"\(from versions: none\)")
 
 
@@ -57,6 +59,14 @@ def read_stamp(environment: str | Path) -> dict[str, Any]:
     return stamp if isinstance(stamp, dict) else {}
 
 
+def add_to_stamp(environment: str | Path, **more: object) -> None:
+    """Add to the stamp of an environment, in one step."""
+    path = stamp_path(environment)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps({**read_stamp(environment), **more}))
+    temporary.replace(path)
+
+
 def run_build(bench: Bench, work: Build) -> StepResult:
     """Build and install the project in the lane's environment."""
     before = tuple(read_stamp(bench.lane.host_environment).get("modules", ()))
@@ -66,10 +76,9 @@ def run_build(bench: Bench, work: Build) -> StepResult:
         modules = builder.build(before)
     except BuildStopped as stopped:
         return stopped.result
-    stamp = json.dumps({"key": work.key, "modules": modules, "project": builder.project})
-    temporary = stamp_path(bench.lane.host_environment).with_suffix(".tmp")
-    temporary.write_text(stamp)
-    temporary.replace(stamp_path(bench.lane.host_environment))
+    add_to_stamp(
+        bench.lane.host_environment, key=work.key, modules=modules, project=builder.project
+    )
     return builder.result(Outcome.PASSED, modules=tuple(modules))
 
 
@@ -151,8 +160,8 @@ class _Builder:
         if not made.ok:
             self._stop_ours(
                 made,
-                f"the image cannot make a virtual environment with {self.work.python}",
-                "a devel image needs Python with its venv module: `presubmit image check`",
+                f"{self.work.python} cannot make a virtual environment",
+                "it needs Python's venv module (Debian: python3-venv): `presubmit image check`",
             )
         marker.touch()
 
@@ -340,7 +349,7 @@ class _Builder:
 
     def _stop_project(self, done: ExecResult, reason: str) -> None:
         """End the step: the contributor's news, unless the machine or the network is to blame."""
-        fault = trouble(done)
+        fault = trouble(done) or _no_space(self.bench.lane)
         if fault or _NETWORK_FAULT.search(done.tail):
             self._stop_ours(done, fault or "the network failed during the build", "")
         finding = self._finding(
@@ -349,6 +358,9 @@ class _Builder:
         raise BuildStopped(self.result(Outcome.FAILED, reason, findings=(finding,)))
 
     def _stop_ours(self, done: ExecResult, reason: str, hint: str) -> None:
+        full = _no_space(self.bench.lane)
+        if full:
+            reason, hint = full, "presubmit clean, or another XDG_CACHE_HOME"
         parts = [reason, trouble(done) or _last_error(done.tail), hint]
         raise BuildStopped(self.result(Outcome.ERROR, "; ".join(p for p in parts if p)))
 
@@ -423,6 +435,12 @@ def _simple(line: str) -> bool:
         return not Requirement(line).url
     except InvalidRequirement:
         return False
+
+
+def _no_space(lane: Lane) -> str:
+    """Say where no space is left on the device, if that is so; tools that fail of it do not always say it."""
+    free = shutil.disk_usage(lane.host_environment).free
+    return f"no space left where {lane.host_environment} is" if free < _LEAST_SPACE else ""
 
 
 def _as_file(lines: Iterable[str]) -> bytes:

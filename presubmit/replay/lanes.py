@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from presubmit.change.checkout import remove
 from presubmit.container.host import HostBox
 from presubmit.container.model import BoxMount, BoxSpec, Limits
 from presubmit.container.network import read_network_settings
@@ -31,6 +32,8 @@ _SOURCE: Final = "/src"
 _ENVIRONMENT: Final = "/env"
 _OUTPUT: Final = "/out"
 _PLUGIN: Final = "/presubmit/plugin"
+REBUILDS_AT_IMPORT: Final = ("mesonpy", "scikit_build_core")
+"""Backends whose editable installs build when they are imported, and write where they are installed."""
 _TOOLS: Final = "/tools"
 _CACHE: Final = "/cache"
 
@@ -48,6 +51,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     container: ContainerConfig
     environ: Mapping[str, str]
     debug: bool = False
+    fresh: bool = False
+    """Environments are made anew: nothing that an earlier run installed is used."""
 
     @property
     def environment_kind(self) -> str:
@@ -107,9 +112,13 @@ def open_lane(
     work: Build | None,
     files: Mapping[str, str],
     *,
-    network: str = "bridge",
+    purpose: str,
 ) -> OpenLane:
-    """Start a lane's box; in a container its network is on until `cut_network`, unless it starts without one."""
+    """Start a lane's box for one purpose: `build`, `test` or `tools`.
+
+    What a change's tests could write must not be read by later runs: a test box has the environment read-only, and
+    neither tools nor caches. It has the network that the configuration gives to tests; the others have one.
+    """
     folders = {
         "environment": environment_folder(place, name, work, files),
         "output": place.cache / "out" / f"{place.run}-{name}",
@@ -118,6 +127,8 @@ def open_lane(
         / hashlib.sha256(place.environment_kind.encode()).hexdigest()[:12],
         "cache": place.cache / "cache",
     }
+    if place.fresh and purpose == "build":
+        remove(folders["environment"])
     try:
         for folder in folders.values():
             folder.mkdir(parents=True, exist_ok=True)
@@ -128,7 +139,10 @@ def open_lane(
         ) from error
     if place.engine is None:
         return _open_host_lane(place, name, mirror, folders)
-    return _open_container_lane(place, place.engine, name, mirror, folders, network=network)
+    writable = work is not None and work.backend.startswith(REBUILDS_AT_IMPORT)
+    return _open_container_lane(
+        place, place.engine, name, mirror, folders, purpose=purpose, writable=writable
+    )
 
 
 def _lane(name: str, box: Box, mirror: Mirror, folders: Mapping[str, Path], **inside: str) -> Lane:
@@ -156,7 +170,8 @@ def _open_container_lane(
     mirror: Mirror,
     folders: Mapping[str, Path],
     *,
-    network: str,
+    purpose: str,
+    writable: bool,
 ) -> OpenLane:
     settings = read_network_settings(place.environ)
     env = {**common_environment(_CACHE), **passed_environment(place.container, place.environ)}
@@ -168,10 +183,13 @@ def _open_container_lane(
             run=place.run,
             repo=place.repository,
             workdir=_SOURCE,
-            mounts=(*_mounts(place, mirror, folders), *settings.mounts),
+            mounts=(
+                *_mounts(place, mirror, folders, purpose=purpose, writable=writable),
+                *settings.mounts,
+            ),
             env={**env, **options.env},
             user=options.user or place.container.user,
-            network=network,
+            network=place.container.network if purpose == "test" else "bridge",
             limits=options.limits_over(_limits(place.container)),
             gpus=options.gpus or place.container.gpus,
             profile=place.container.profile,
@@ -193,19 +211,30 @@ def _open_container_lane(
     return OpenLane(lane=msgspec.structs.replace(lane, env=env), box=box, mirror=mirror)
 
 
-def _mounts(place: Place, mirror: Mirror, folders: Mapping[str, Path]) -> tuple[BoxMount, ...]:
+def _mounts(
+    place: Place, mirror: Mirror, folders: Mapping[str, Path], *, purpose: str, writable: bool
+) -> tuple[BoxMount, ...]:
     objects = tuple(
         BoxMount(source=str(path), target=str(path), read_only=True)
         for path in mirror.object_folders
         if path.is_dir()
     )
+    environment = BoxMount(
+        source=str(folders["environment"]),
+        target=_ENVIRONMENT,
+        read_only=purpose == "test" and not writable,
+    )
+    cache = BoxMount(source=str(folders["cache"]), target=_CACHE)
+    own: dict[str, tuple[BoxMount, ...]] = {
+        "build": (environment, cache),
+        "test": (environment,),
+        "tools": (BoxMount(source=str(folders["tools"]), target=_TOOLS), cache),
+    }
     return (
         BoxMount(source=str(mirror.tree), target=_SOURCE),
         *objects,
-        BoxMount(source=str(folders["environment"]), target=_ENVIRONMENT),
+        *own[purpose],
         BoxMount(source=str(folders["output"]), target=_OUTPUT),
-        BoxMount(source=str(folders["tools"]), target=_TOOLS),
-        BoxMount(source=str(folders["cache"]), target=_CACHE),
         BoxMount(source=str(plugin_folder(place.cache)), target=_PLUGIN, read_only=True),
     )
 

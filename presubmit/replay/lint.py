@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 import stat
 import sys
 import warnings
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from presubmit.container.model import ExecResult
+    from presubmit.replay.assignment import Lane
     from presubmit.replay.steps import Bench
 
 _LARGEST_SOURCE: Final = 8 << 20
@@ -135,6 +137,7 @@ def run_lint_command(bench: Bench, work: LintCommand) -> StepResult:  # noqa: PL
     if work.tool == "pre-commit":
         return _run_pre_commit(bench, work, files, tools, notes)
     command = _command(work, files)
+    before = _digests(bench, files)
     done = _run(bench, command, tools, work.timeout)
     fault = trouble(done)
     if fault:
@@ -145,10 +148,11 @@ def run_lint_command(bench: Bench, work: LintCommand) -> StepResult:  # noqa: PL
         reason = f"{command[0]} could not be started: {done.tail.strip()[-200:]}"
         return result(bench, Outcome.ERROR, reason, command=command, notes=notes)
     findings = reader.parse_lines(bench.printed(), work.tool, root=bench.lane.source)
+    title = bench.step.title
+    findings += tuple(_changed_by(title, path) for path in _changed_files(bench, before))
     if not findings:
-        message = f"exit {done.exit_code}: {done.tail.strip()[-300:]}"
-        subject = f"{work.command[-1] if work.tool == 'command' else work.tool}"
-        findings = (Finding(kind="lint", subject=subject, tool=work.tool, message=message),)
+        message = f"{title}: exit {done.exit_code}: {done.tail.strip()[-300:]}"
+        findings = (Finding(kind="lint", subject=title, tool=work.tool, message=message),)
     reason = counted(len(findings), "finding")
     return result(bench, Outcome.FAILED, reason, command=command, findings=findings, notes=notes)
 
@@ -192,12 +196,17 @@ def _run(
     )
 
 
+def tools_folder(lane: Lane, requirements: Sequence[str]) -> str:
+    """Name the folder, inside the box, of the environment with these tools."""
+    return f"{lane.tools}/{hashlib.sha256(chr(10).join(requirements).encode()).hexdigest()[:12]}"
+
+
 def provide_tools(bench: Bench, requirements: Sequence[str], timeout: float) -> tuple[str, str]:
     """Make presubmit's own tool environment in the box, once: (its folder inside, what went wrong)."""
     if not requirements:
         return bench.lane.environment, ""
-    name = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:12]
-    inside = f"{bench.lane.tools}/{name}"
+    inside = tools_folder(bench.lane, requirements)
+    name = inside.rpartition("/")[2]
     marker = Path(bench.lane.host_tools) / name / "venv" / "presubmit-made"
     if marker.is_file():
         return inside, ""
@@ -280,21 +289,13 @@ def by_file(report: reader.PreCommitReport, changed: Sequence[str]) -> tuple[Fin
     """
     if not report.modified or not changed:
         return report.findings
-    message = f"changed by {', '.join(report.modified)}"
     kept = [f for f in report.findings if f.file or f.tool not in report.modified]
-    return (
-        *kept,
-        *(
-            Finding(
-                kind="lint",
-                subject=f"{path}: {message}",
-                tool="pre-commit",
-                message=message,
-                file=path,
-            )
-            for path in changed
-        ),
-    )
+    return (*kept, *(_changed_by(", ".join(report.modified), path) for path in changed))
+
+
+def _changed_by(who: str, path: str) -> Finding:
+    message = f"changed by {who}"
+    return Finding(kind="lint", subject=f"{path}: {message}", tool=who, message=message, file=path)
 
 
 def _reason(hooks: Sequence[str]) -> str:
@@ -313,6 +314,7 @@ def _hook_by_hook(
     findings: list[Finding] = []
     not_run: list[str] = []
     failed: list[str] = []
+    cause = "see the log"
     for name, single in split_hooks(config):
         before = _digests(bench, files)
         with OutputFolder(bench.lane) as out:
@@ -322,18 +324,34 @@ def _hook_by_hook(
         report = reader.parse_pre_commit(bench.printed(), root=bench.lane.source)
         if trouble(done) or done.exit_code not in {0, 1} or report.broken:
             not_run.append(name)
+            cause = _cause(bench.printed()) or cause
         elif done.exit_code == 1:
             findings += by_file(report, _changed_files(bench, before))
             failed += report.failed
     if not_run:
-        notes = [*notes, *(f"hook {name} could not be installed or started" for name in not_run)]
+        notes = [
+            *notes,
+            f"pre-commit said: {cause}",
+            "set lint.commands, or leave it out: --skip lint",
+        ]
     if findings or failed:
         reason = _reason(failed) + (f"; not run: {', '.join(not_run)}" if not_run else "")
         return result(bench, Outcome.FAILED, reason, command=shown, findings=findings, notes=notes)
     if not_run or not split_hooks(config):
+        # Required and not run: never green, and no fault of the change.
         reason = f"hooks that could not be installed: {', '.join(not_run) or 'all'}"
-        return result(bench, Outcome.ERROR, reason, command=shown, notes=notes)
+        return result(bench, Outcome.SKIPPED, reason, command=shown, notes=notes)
     return result(bench, Outcome.PASSED, command=shown, notes=notes)
+
+
+def _cause(text: str) -> str:
+    """Give the line that most likely says why a hook could not be installed."""
+    telling = [
+        line.strip()
+        for line in text.splitlines()
+        if re.search(r"fatal:|Could not resolve|ERROR:|error:|Error:|not found", line)
+    ]
+    return telling[-1][:200] if telling else ""
 
 
 def _pre_commit_config(bench: Bench) -> dict[str, Any]:

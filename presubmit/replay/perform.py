@@ -11,7 +11,9 @@ import msgspec
 
 from presubmit import __version__
 from presubmit.replay.build import read_stamp
-from presubmit.replay.lanes import environment_folder, open_lane
+from presubmit.replay.lanes import environment_folder, open_lane, passed_environment
+from presubmit.replay.leftovers import remember_built, settle_leftovers
+from presubmit.replay.reruns import rerun
 from presubmit.values import (
     Build,
     Docstrings,
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from presubmit.values import Change, Plan
 
 
+KEEP = ("*",)
+"""Mirrors keep every leftover at a checkout: `settle_leftovers` decides what of it may stay."""
+
+
 class Head(msgspec.Struct, frozen=True, kw_only=True):
     """What running the plan on head needs."""
 
@@ -48,8 +54,6 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     mirror: Mirror
     open_lint_mirror: Callable[[], Mirror]
     """Opens the lint lane's mirror at the snapshot; called only where a step needs it."""
-    network: str
-    """`none` or `bridge`: the network that tests have."""
     remember: Callable[[StepResult], None]
     """Called with every result, from any thread."""
 
@@ -62,9 +66,12 @@ class Lanes:
         self._open: dict[str, OpenLane] = {}
 
     def add(self, lane: OpenLane) -> OpenLane:
-        """Keep a lane."""
+        """Keep a lane; one of the same name that was open before is ended."""
         with self._lock:
+            before = self._open.get(lane.lane.name)
             self._open[lane.lane.name] = lane
+        if before is not None:
+            before.box.close()
         return lane
 
     def get(self, name: str) -> OpenLane | None:
@@ -108,14 +115,15 @@ def run_head(plan: Plan, head: Head, lanes: Lanes, done: Mapping[str, StepResult
 
 def _run_beside(steps: Sequence[PlanStep], head: Head, lanes: Lanes) -> None:
     """Lint and docstrings, in a mirror of their own: tools may change files there."""
-    lane = lanes.add(open_lane(head.place, "lint", head.open_lint_mirror(), None, {}))
+    mirror = head.open_lint_mirror()
+    lane = lanes.add(open_lane(head.place, "lint", mirror, None, {}, purpose="tools"))
     for role in (Role.LINT, Role.DOCS):
         mine = [step for step in steps if step.role is role]
         for result in head.runner.run(role, lane.lane, mine):
             head.remember(result)
 
 
-def _run_inside(
+def _run_inside(  # noqa: C901 - build, then test: one line of steps
     plan: Plan,
     steps: Sequence[PlanStep],
     head: Head,
@@ -126,50 +134,88 @@ def _run_inside(
     work = build_of(plan)
     environment = environment_folder(head.place, "head", work, head.blobs)
     built: StepResult | None = done.get("build.1")
+    whole = settle_leftovers(environment, head.mirror.tree, head.blobs)
     for step in steps:
         if isinstance(step.work, Build):
-            built = cached_build(step, environment)
-    # What only tests needs no network, and starts faster without one.
-    isolated = head.network == "none" and built is not None
-    lane = lanes.add(
-        open_lane(
-            *(head.place, "head", head.mirror, work, head.blobs),
-            network="none" if isolated else "bridge",
-        )
-    )
+            built = cached_build(step, environment, whole=whole)
     for step in steps:
         if isinstance(step.work, Build):
-            built = built or head.runner.run(Role.BUILD, lane.lane, [step])[0]
+            if built is None:
+                lane = open_lane(
+                    *(head.place, "head", head.mirror, work, head.blobs), purpose="build"
+                )
+                built = head.runner.run(Role.BUILD, lanes.add(lane).lane, [step])[0]
+                if built.outcome is Outcome.PASSED:
+                    remember_built(environment, head.mirror.tree, head.blobs)
             if built.outcome is Outcome.PASSED:
                 head.mirror.mark_clean()
             head.remember(built)
-    if head.network == "none" and not isolated:
-        lane.box.cut_network()
     rest = [step for step in steps if not isinstance(step.work, Build)]
     if built is not None and built.outcome is not Outcome.PASSED:
         for step in rest:
             head.remember(skipped(step, f"the build {built.outcome}: {step.title} needs it"))
         return
-    modules = tuple(read_stamp(environment).get("modules", ()))
-    _run_shards([s for s in rest if s.role is Role.TESTS], head, lane, modules)
+    if not rest:
+        return
+    tests = TestBoxes(head, lanes, work, tuple(read_stamp(environment).get("modules", ())))
+    _run_shards([step for step in rest if step.role is Role.TESTS], tests)
     docs = [step for step in rest if step.role is Role.DOCS]
-    for result in head.runner.run(Role.DOCS, lane.lane, docs, modules=modules):
+    for result in head.runner.run(Role.DOCS, tests.lane.lane, docs, modules=tests.modules):
         head.remember(result)
 
 
-def _run_shards(
-    steps: Sequence[PlanStep], head: Head, lane: OpenLane, modules: tuple[str, ...]
-) -> None:
-    """Run every shard in a session of its own, side by side in the same box."""
+class TestBoxes:
+    """The box that tests run in; `renew` gives another one, on the sources as they were."""
+
+    __test__ = False  # pytest would take it for a class of tests
+
+    def __init__(
+        self, head: Head, lanes: Lanes, work: Build | None, modules: tuple[str, ...]
+    ) -> None:
+        self.head = head
+        self.modules = modules
+        self._lanes = lanes
+        self._work = work
+        self._environment = environment_folder(head.place, "head", work, head.blobs)
+        self.lane = self._open()
+
+    def _open(self) -> OpenLane:
+        head = self.head
+        lane = open_lane(
+            *(head.place, "head", head.mirror, self._work, head.blobs), purpose="test"
+        )
+        return self._lanes.add(lane)
+
+    def renew(self) -> None:
+        """Leave nothing of what the tests wrote: not in the sources, not in /tmp, not in memory."""
+        head = self.head
+        head.mirror.checkout(head.change.target.snapshot, keep=KEEP)
+        settle_leftovers(self._environment, head.mirror.tree, head.blobs)
+        self.lane = self._open()
+
+    def run(self, step: PlanStep, *, prefix: str = "") -> StepResult:
+        """Run one shard here."""
+        runner = self.head.runner
+        found = runner.run(Role.TESTS, self.lane.lane, [step], prefix=prefix, modules=self.modules)
+        return found[0]
+
+
+def _run_shards(steps: Sequence[PlanStep], tests: TestBoxes) -> None:
+    """Run every shard in a session of its own, side by side in one box; then the failures of each again."""
     if not steps:
         return
     with ThreadPoolExecutor(max_workers=len(steps)) as pool:
-        runs = [
-            pool.submit(head.runner.run, Role.TESTS, lane.lane, [step], modules=modules)
-            for step in steps
-        ]
-    for result in settle_shards(steps, [run.result()[0] for run in runs], modules):
-        head.remember(result)
+        runs = [pool.submit(tests.run, step) for step in steps]
+    results = settle_shards(steps, [run.result() for run in runs], tests.modules)
+    for step, result in zip(steps, results, strict=True):
+        assert isinstance(step.work, Tests)  # noqa: S101 - steps of the role tests
+
+        def again(work: Tests, name: str, step: PlanStep = step) -> StepResult:
+            tests.renew()
+            return tests.run(msgspec.structs.replace(step, work=work), prefix=f"{name}.")
+
+        reruns = rerun(step.work, result, again) if not tests.head.runner.stopped else ()
+        tests.head.remember(msgspec.structs.replace(result, reruns=reruns))
 
 
 def settle_shards(
@@ -215,13 +261,16 @@ def build_of(plan: Plan) -> Build | None:
     return next((step.work for step in plan.steps if isinstance(step.work, Build)), None)
 
 
-def cached_build(step: PlanStep, environment: Path) -> StepResult | None:
-    """Give the build's result without building, where the environment holds just this build."""
+def cached_build(step: PlanStep, environment: Path, *, whole: bool) -> StepResult | None:
+    """Give the build's result without building, where the environment holds just this build.
+
+    `whole`: all that the build left in the tree is there.
+    """
     work = step.work
     if not isinstance(work, Build) or work.clean:
         return None
     stamp = read_stamp(environment)
-    if stamp.get("key") != work.key:
+    if stamp.get("key") != work.key or not whole:
         return None
     return StepResult(
         id=step.id,
@@ -253,7 +302,9 @@ def evidence_key(step: PlanStep, change: Change, place: Place) -> str:
     """Name all that a step's result depends on: the tree, the step, where it runs, and this presubmit."""
     plain = msgspec.structs.replace(step, expected_seconds=None, why="")
     parts = (change.target.tree, change.base.commit, place.environment_kind, __version__)
-    return hashlib.sha256(encode(plain) + "\n".join(parts).encode()).hexdigest()
+    # What the box is given decides as well: variables, options, limits, the user, the network.
+    box = encode(place.container) + encode(passed_environment(place.container, place.environ))
+    return hashlib.sha256(encode(plain) + box + "\n".join(parts).encode()).hexdigest()
 
 
 def resumed(plan: Plan, change: Change, place: Place, history: History) -> dict[str, StepResult]:

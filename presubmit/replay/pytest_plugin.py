@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import json
+import linecache
 import os
 import stat
 import sys
@@ -115,7 +116,6 @@ class _Run:
         name = os.path.basename(place)
         if name in ("conftest.py", "__init__.py"):
             return False
-        self.seen.add(place)
         if self.ids:
             return not any(one.partition("::")[0] == place for one in self.ids)
         return place not in self.files and self.is_test(place)
@@ -236,6 +236,9 @@ class _Run:
                 facts["frame"] = "{}:{}".format(place, code.co_name)
                 facts["file"] = place
                 facts["line"] = traceback.tb_lineno
+                facts["source"] = linecache.getline(code.co_filename, traceback.tb_lineno).strip()[
+                    :300
+                ]
             traceback = traceback.tb_next
         if isinstance(value, SyntaxError) and value.filename:
             place = self.project_file(value.filename)
@@ -455,7 +458,7 @@ class _CommonHooks:
             for item in items:
                 (kept if self.run.keeps(item) else dropped).append(item)
             self.run.collected = True
-            self.run.selected = len(kept)
+            self.run.selected = len({self.run.names.get(it.nodeid, it.nodeid) for it in kept})
             if dropped:
                 self.run.deselected += len(dropped)
                 items[:] = kept

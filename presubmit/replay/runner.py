@@ -47,7 +47,8 @@ class EarlySession:
     """
 
     def __init__(self, role: Role, *, container: bool) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="presubmit-session-"))
+        _sweep_sessions()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"presubmit-session-{os.getpid()}-"))
         self.told = self.folder / "assignment.json"
         self.log = self.folder / "nox.log"
         where = "container" if container else "host"
@@ -59,6 +60,15 @@ class EarlySession:
             _signal(self.process, signal.SIGKILL)
             self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _sweep_sessions() -> None:
+    """Remove the folders that killed tools of this user left."""
+    for path in Path(tempfile.gettempdir()).glob("presubmit-session-*-*"):
+        owner = path.name.split("-")[2]
+        with contextlib.suppress(OSError):
+            if path.stat().st_uid == os.getuid() and not Path(f"/proc/{owner}").exists():
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def start_nox(

@@ -46,8 +46,11 @@ def run_session(session: nox.Session, role: Role) -> None:
         return
     path = Path(named)
     engine = None if path.exists() else _connect_early()
+    parent = os.getppid()
     while not path.exists():
         time.sleep(0.005)
+        if os.getppid() != parent:
+            session.error("the tool is gone")
     results = run_assignment(decode(path.read_bytes(), Assignment), engine)
     bad = [r.id for r in results if r.outcome in {Outcome.FAILED, Outcome.ERROR}]
     if bad:

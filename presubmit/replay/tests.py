@@ -1,4 +1,4 @@
-"""The tests step: one shard in one pytest process, its failures run again in processes of their own."""
+"""The tests step: one shard in one pytest process, and what it wrote."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
 from presubmit.replay.steps import trouble
 from presubmit.results import junit, pytest_exit, record
-from presubmit.values import CaseOutcome, Mode, Outcome, Rerun, StepResult, Tests, counts_of
+from presubmit.values import CaseOutcome, Mode, Outcome, StepResult, Tests, counted, counts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from presubmit.replay.steps import Bench
     from presubmit.values import Case
 
-# A whole shard is run a second time, to tell a flake from a test that fails in company only, if it took less.
-_MOST_COMPANY_SECONDS: Final = 300.0
 # pytest-cov; on success it prints "Required test coverage of 90% reached".
 _COVERAGE_FAILED: Final = re.compile(
     r"FAIL Required test coverage of .* not reached|ERROR: Coverage failure:|Coverage failure: total of"
@@ -46,23 +44,24 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     narrowed: bool
     """The plugin's own record proves that only the chosen tests ran."""
     notes: tuple[str, ...]
+    cut: str = ""
+    """Why not every chosen test ran; empty where all did."""
 
 
 def run_tests(bench: Bench, work: Tests) -> StepResult:
-    """Run a shard, and its failures again as often as `retries` says."""
+    """Run a shard once; the tool runs its failures again, in a box without leftovers."""
     if work.off_path:
         problem = _lay_tests_tree(bench, work)
         if problem:
             return _result(bench, work, None, reason=problem)
     attempt = run_pytest(bench, work, name=bench.name)
-    reruns = _rerun(bench, work, attempt)
-    return _result(bench, work, attempt, reruns=reruns)
+    return _result(bench, work, attempt)
 
 
 def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
     """Run the test command once, narrowed by the plugin, and read what it wrote."""
     lane = bench.lane
-    root = f"{lane.environment}/tree" if work.off_path else lane.source
+    root = f"{lane.output}/tree" if work.off_path else lane.source
     with OutputFolder(lane) as out:
         selection = {
             "root": root,
@@ -101,8 +100,10 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         judged = msgspec.structs.replace(judged, outcome=Outcome.PASSED, reason="")
         problems.append("the project's coverage floor is for the whole suite: not counted here")
     notes = [*(p for p in problems if p and judged.outcome is not Outcome.ERROR), *judged.notes]
-    if not narrowed and (work.files or work.ids):
-        notes.append("no record of the plugin: nothing proves that the tests were narrowed")
+    if not narrowed:
+        notes.append("no record of the plugin: nothing proves which tests ran")
+    if judged.cases and all(case.outcome is CaseOutcome.SKIPPED for case in judged.cases):
+        notes.append("every test was skipped: nothing was tested")
     if done.leaked:
         notes.append(f"processes outlived the tests and were ended: {', '.join(done.leaked)}")
     return Attempt(
@@ -114,7 +115,26 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         missing=tuple(recorded.missing),
         narrowed=narrowed,
         notes=tuple(notes),
+        cut=why_cut(recorded, judged.cases),
     )
+
+
+def why_cut(recorded: record.Record, cases: Sequence[Case]) -> str:
+    """Say why not every chosen test ran: the session stopped early, or something took tests away. Pure.
+
+    Without a record, only that nothing but the collection failed can be known.
+    """
+    if not recorded.readable:
+        only_collected = cases and all(case.phase == "collect" for case in cases)
+        return "the test session could not start: no test ran" if only_collected else ""
+    if not recorded.ended:
+        return "the test session did not come to its end"
+    ran = sum(1 for case in cases if case.phase != "collect")
+    if recorded.selected > ran:
+        return (
+            f"{recorded.selected - ran} of {counted(recorded.selected, 'chosen test')} did not run"
+        )
+    return ""
 
 
 def only_coverage_failed(judged: pytest_exit.Judged, tail: str) -> bool:
@@ -137,7 +157,16 @@ def _environment(bench: Bench, work: Tests, told: str, xml: str, root: str) -> d
     if bench.lane.env.get("PYTHONPATH"):
         path.append(bench.lane.env["PYTHONPATH"])
     return {
-        "PYTEST_ADDOPTS": f"{own} -p {PLUGIN} --junitxml={shlex.quote(xml)}".strip(),
+        "PYTEST_ADDOPTS": " ".join(
+            # A file that cannot be imported must not keep the others from being run.
+            (
+                own,
+                "-p",
+                PLUGIN,
+                f"--junitxml={shlex.quote(xml)}",
+                "--continue-on-collection-errors",
+            )
+        ).strip(),
         "PYTEST_PLUGINS": PLUGIN,
         "PYTHONPATH": ":".join(path),
         "PRESUBMIT_SELECTION": told,
@@ -160,7 +189,7 @@ def _lay_tests_tree(bench: Bench, work: Tests) -> str:
     python = f"{lane.environment}/venv/bin/python"
     done = bench.run(
         (
-            *(python, "-I", "-c", script("tests_tree"), lane.source, f"{lane.environment}/tree"),
+            *(python, "-I", "-c", script("tests_tree"), lane.source, f"{lane.output}/tree"),
             work.project,
         ),
         timeout=300.0,
@@ -169,66 +198,11 @@ def _lay_tests_tree(bench: Bench, work: Tests) -> str:
     return "" if done.ok else f"could not lay the tests apart from the sources: {done.tail[-200:]}"
 
 
-# --- reruns -----------------------------------------------------------------------------------------------------------
-
-
-def _rerun(bench: Bench, work: Tests, first: Attempt) -> tuple[Rerun, ...]:
-    """Run failing tests again: alone first; those that pass alone once more in the whole shard.
-
-    A pass counts as `flaky` only in the same setting; failing in company and passing alone is another thing
-    (DESIGN, section 3).
-    """
-    failing = [c.id for c in first.cases if c.outcome in _FAILING and c.phase != "collect"]
-    failing = failing[: work.max_retried]
-    if not failing or not work.retries or first.outcome is not Outcome.FAILED:
-        return ()
-    company_seconds = bench.seconds
-    alone: dict[str, str] = {}
-    for number in range(1, work.retries + 1):
-        left = [test for test in failing if alone.get(test) != "passed"]
-        if not left:
-            break
-        bench.say(f"running {len(left)} failing again")
-        again = msgspec.structs.replace(
-            work, mode=Mode.SCOPED, files=(), ids=tuple(left), exit_first=False, arguments=()
-        )
-        attempt = run_pytest(bench, again, name=f"{bench.name}.again{number}")
-        alone |= outcomes(attempt, left)
-    company: dict[str, str] = {}
-    passed = [test for test in failing if alone.get(test) == "passed"]
-    if passed and len(first.cases) == 1:
-        company = dict.fromkeys(passed, "passed")  # it was alone in its shard: the same setting
-    elif passed and company_seconds <= _MOST_COMPANY_SECONDS:
-        bench.say("running the shard again: a failure did not repeat alone")
-        attempt = run_pytest(bench, work, name=f"{bench.name}.company")
-        company = outcomes(attempt, passed)
-    return tuple(
-        Rerun(id=test, alone=alone.get(test, "error"), company=company.get(test, ""))
-        for test in failing
-    )
-
-
-def outcomes(attempt: Attempt, ids: Sequence[str]) -> dict[str, str]:
-    """Give `passed`, `failed`, `error`, `skipped` or `absent` for each id of an attempt."""
-    known = {case.id: case for case in attempt.cases}
-    given = {}
-    for test in ids:
-        case = known.get(test)
-        if case is None:
-            given[test] = "absent" if test in attempt.missing else "error"
-        elif case.outcome in _FAILING:
-            given[test] = "failed"
-        else:
-            given[test] = "skipped" if case.outcome is CaseOutcome.SKIPPED else "passed"
-    return given
-
-
 def _result(
     bench: Bench,
     work: Tests,
     attempt: Attempt | None,
     *,
-    reruns: tuple[Rerun, ...] = (),
     reason: str = "",
 ) -> StepResult:
     step = bench.step
@@ -245,8 +219,8 @@ def _result(
         log=bench.log_name,
         counts=counts_of(cases),
         cases=cases,
-        reruns=reruns,
         notes=attempt.notes if attempt else (),
         junit=attempt.junit if attempt else "",
         loaded=attempt.modules if attempt else {},
+        cut=attempt.cut if attempt else "",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from datetime import UTC, datetime
@@ -61,15 +62,27 @@ def point_last(run: Path) -> None:
     link = run.parent.parent / "last"
     temporary = link.with_name(f"last.{os.getpid()}")
     temporary.unlink(missing_ok=True)
-    temporary.symlink_to(Path("runs") / run.name)
-    temporary.replace(link)
+    try:
+        temporary.symlink_to(Path("runs") / run.name)
+        temporary.replace(link)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise PresubmitError(
+            f"cannot write {link}: {error.strerror}",
+            hint=f"remove {link}: presubmit makes it anew",
+        ) from error
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a JSON file in one step."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(value, indent=1) + "\n")
-    temporary.replace(path)
+    try:
+        temporary.write_text(json.dumps(value, indent=1) + "\n")
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def find_run(top: Path, name: str | None) -> Path:

@@ -79,7 +79,8 @@ class Terminal:
 
     def __init__(self, output: str, stream: TextIO | None = None) -> None:
         self._output = output
-        self._stream = stream or sys.stdout
+        # A closed standard output is None: the run goes on, and its files say everything.
+        self._stream = stream or sys.stdout or io.StringIO()
         if isinstance(self._stream, io.TextIOWrapper):
             # A locale that lacks a character must not cost the run its report.
             self._stream.reconfigure(errors="backslashreplace")
@@ -139,13 +140,21 @@ class Terminal:
         shown = re.sub(r"^(\s*):(?=:)", r"\1: ", shown).replace("##[", "# #[")
         with self._lock:
             self._told = time.monotonic()
-            if self._console is None:
-                self._stream.write(f"{shown.rstrip()}\n")
-                self._stream.flush()
-                return
-            from rich.text import Text  # noqa: PLC0415
+            try:
+                self._write(shown, style)
+            except (OSError, ValueError):
+                # Nobody reads any more (`| head`), or the disk is full: that must not cost the verdict.
+                self._output = "quiet"
+                self._status = None
 
-            self._console.print(Text(shown, style=style))
+    def _write(self, shown: str, style: str) -> None:
+        if self._console is None:
+            self._stream.write(f"{shown.rstrip()}\n")
+            self._stream.flush()
+            return
+        from rich.text import Text  # noqa: PLC0415
+
+        self._console.print(Text(shown, style=style))
 
     def heading(self, change: Change, image: ImageRef | None, where: str) -> None:
         """Say what is tested, against what, and where."""
@@ -219,9 +228,12 @@ class Terminal:
             self._running.pop(result.id, None)
             title = self._titles.get(result.id, result.id)
             detail = what_came_of(result)
-            if result.id.startswith("base."):
+            word, _, name = result.id.partition(".")
+            if word in {"base", "company"} or word.startswith("again"):
                 # What fails there is an answer, not news.
-                self.line(f"  base  {title}: {detail or 'ok'}   {duration(result.seconds)}", "dim")
+                shown = self._titles.get(result.id) or self._titles.get(name, name)
+                told = f"{shown}: {detail or 'ok'}   {duration(result.seconds)}"
+                self.line(f"  {word.rstrip('0123456789'):<8}{told}", "dim")
                 self._refresh()
                 return
             word, style = _WORDS[result.outcome]
@@ -297,6 +309,8 @@ class Terminal:
         except ValueError:
             shown = folder
         self.line(f"log {shown}/logs   report {shown}/report.md")
+        if (folder / "fix.patch").is_file():
+            self.line("fix: presubmit fix   applies what the lint tools changed")
         command = next_command(verdict, flags)
         if command:
             self.line(f"next: {command}")
@@ -306,7 +320,11 @@ class Terminal:
         more = f" (and {alike} more of its parameters)" if alike else ""
         self.line(f"  {label:<9} {one_line(failure.subject)}{more}", style)
         if failure.message:
-            self.line(f"            {one_line(failure.message, 200)}")
+            where = f"{failure.file}:{failure.line}: " if failure.file and failure.line else ""
+            where = "" if where and failure.subject.startswith(where.rstrip(": ")) else where
+            self.line(
+                f"            {where}{one_line(failure.message.strip().splitlines()[0], 200)}"
+            )
         parts = [f"base: {failure.base}"]
         if failure.detail:
             parts.append(failure.detail)
@@ -366,7 +384,7 @@ def what_came_of(result: StepResult) -> str:
         for number, word in (
             (counts.passed, "passed"),
             (counts.failed, "failed"),
-            (counts.errors, "errors"),
+            (counts.errors, "error" if counts.errors == 1 else "errors"),
             (counts.skipped, "skipped"),
         )
         if number
@@ -428,9 +446,12 @@ def next_command(verdict: Verdict, flags: str = "") -> str:
     if any(f.kind == "test" and f.label is FailureClass.NEW for f in verdict.failures):
         return f"presubmit run --last-failed{flags}"
     if any(f.kind == "lint" and f.label is FailureClass.NEW for f in verdict.failures):
-        return f"presubmit fix, or presubmit run --only lint{flags}"
+        return f"presubmit run --only lint{flags}"
     if verdict.state is State.ERROR:
-        return "presubmit doctor"
+        own = verdict.not_run and all(
+            text.startswith(("tests.", "lint.", "docs.")) for text in verdict.not_run
+        )
+        return "presubmit report   (and the step's log)" if own else "presubmit doctor"
     return ""
 
 

@@ -61,7 +61,7 @@ def judge_pytest(
         record=record,
         trouble=trouble,
         log=_COLOUR.sub("", tail),
-        cases=record.cases or junit.cases,
+        cases=record.cases if record.ended else record.cases or junit.cases,
         chosen=chosen,
         root=root or record.root or record.rootdir,
     )
@@ -123,6 +123,10 @@ def _doubt(run: _Run) -> str:
         return f"pytest ended before its session did{_while_running(run.record)}"
     if not run.junit.readable and not _junit_elsewhere(run):
         return next(iter(run.junit.problems), "no JUnit file")
+    if run.junit.readable and run.junit.counts.failed + run.junit.counts.errors:
+        return (
+            f"the record says that all passed, the JUnit file does not ({_said(run.junit.counts)})"
+        )
     if not run.cases:
         return "no tests were run" + (" though tests were chosen" if run.chosen else "")
     return ""
@@ -268,11 +272,16 @@ def _notes(run: _Run) -> tuple[str, ...]:
     if record.missing:
         some = ", ".join(record.missing[:3]) + (", …" if len(record.missing) > 3 else "")  # noqa: PLR2004 - three
         notes.append(f"{len(record.missing)} chosen were not there to be run: {some}")
-    if record.ended and junit.readable and record.counts != junit.counts:
+    if record.ended and junit.readable and _told(record.counts) != _told(junit.counts):
         notes.append(
             f"record and JUnit file disagree: {_said(record.counts)}; {_said(junit.counts)}"
         )
     return tuple(notes)
+
+
+def _told(counts: Counts) -> tuple[int, int, int]:
+    # A file that skips itself as a whole is a skip to JUnit, and no test at all to the record.
+    return counts.passed, counts.failed, counts.errors
 
 
 def _said(counts: Counts) -> str:

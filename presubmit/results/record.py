@@ -236,6 +236,7 @@ def _case(
         frame=_text(event, "frame"),
         line=_number(event, "line"),
         file=_text(event, "file"),
+        source=_text(event, "source", 300),
         message=cut(_text(event, "message", _LONGEST_MESSAGE), _LONGEST_MESSAGE),
         text=cut(_text(event, "text", _LONGEST_TEXT), _LONGEST_TEXT),
     )

@@ -290,7 +290,9 @@ def test_a_tools_lines_are_findings(tmp_path: Path) -> None:
 
 def test_a_tool_that_fails_without_a_line_is_a_finding_itself(tmp_path: Path) -> None:
     result, _ = lint(tmp_path, Told("it is bad\n", 2))
-    assert [(f.subject, f.message) for f in result.findings] == [("ruff", "exit 2: it is bad")]
+    assert [(f.subject, f.message) for f in result.findings] == [
+        ("lint", "lint: exit 2: it is bad")
+    ]
 
 
 @pytest.mark.parametrize("exit_code", [126, 127])
@@ -426,7 +428,7 @@ def test_where_one_hook_cannot_be_installed_the_others_still_count(tmp_path: Pat
         hooks=("lost", "ruff", "c"),
     )
     assert (result.outcome, result.reason) == (Outcome.FAILED, "failed: ruff; not run: lost")
-    assert result.notes == ("hook lost could not be installed or started",)
+    assert result.notes[0].startswith("pre-commit said: ")
 
 
 def test_a_hook_that_cannot_be_installed_is_never_green(tmp_path: Path) -> None:
@@ -438,7 +440,7 @@ def test_a_hook_that_cannot_be_installed_is_never_green(tmp_path: Path) -> None:
         hooks=("lost", "c"),
     )
     assert (result.outcome, result.reason) == (
-        Outcome.ERROR,
+        Outcome.SKIPPED,
         "hooks that could not be installed: lost",
     )
 
@@ -449,12 +451,12 @@ def test_hooks_that_all_pass_one_by_one_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[", "- x"])
-def test_a_broken_configuration_is_an_error(tmp_path: Path, text: str) -> None:
+def test_a_broken_configuration_is_never_green(tmp_path: Path, text: str) -> None:
     (tmp_path / "source").mkdir()
     (tmp_path / "source/.pre-commit-config.yaml").write_text(text)
     result, _ = lint(tmp_path, Told(BROKEN, 1), command=("pre-commit",), tool="pre-commit")
     assert (result.outcome, result.reason) == (
-        Outcome.ERROR,
+        Outcome.SKIPPED,
         "hooks that could not be installed: all",
     )
 

@@ -6,17 +6,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from presubmit import values
 from presubmit.container.model import ExecOutcome, ExecResult
 from presubmit.replay.assignment import Assignment, Lane
 from presubmit.replay.perform import fallback
+from presubmit.replay.reruns import outcomes, rerun
 from presubmit.replay.steps import Bench
 from presubmit.replay.tests import (
-    Attempt,
     only_coverage_failed,
-    outcomes,
     run_pytest,
     run_tests,
 )
@@ -159,7 +159,14 @@ def make_bench(
 
 def run(tmp_path: Path, box: Pytest, **given: Any) -> StepResult:
     work = make_work(**given)
-    return run_tests(make_bench(tmp_path, work, box), work)
+    bench = make_bench(tmp_path, work, box)
+    first = run_tests(bench, work)
+
+    def again(narrow: values.Tests, name: str) -> StepResult:
+        bench.name = f"{name}.tests.1"
+        return run_tests(bench, narrow)
+
+    return msgspec.structs.replace(first, reruns=rerun(work, first, again))
 
 
 A, B, C = "t.py::a", "t.py::b", "t.py::c[1]"
@@ -259,7 +266,7 @@ def test_a_run_without_the_plugins_record_is_noted(tmp_path: Path) -> None:
     work = make_work(retries=0)
     attempt = run_pytest(make_bench(tmp_path, work, box), work, name="tests.1")
     assert not attempt.narrowed
-    assert "no record of the plugin: nothing proves that the tests were narrowed" in attempt.notes
+    assert "no record of the plugin: nothing proves which tests ran" in attempt.notes
 
 
 def test_processes_that_outlive_the_tests_are_noted(tmp_path: Path) -> None:
@@ -272,7 +279,7 @@ def test_the_installed_package_is_tested_from_a_tree_without_sources(tmp_path: P
     box = Pytest({A: "p"})
     run(tmp_path, box, off_path=True, project="x")
     assert box.commands[0][-1] == "x"
-    assert box.selections[0]["root"] == "/env/tree"
+    assert box.selections[0]["root"] == str(tmp_path / "output/tree")
 
 
 def test_tests_that_cannot_be_laid_apart_are_an_error(tmp_path: Path) -> None:
@@ -354,17 +361,8 @@ def test_a_rerun_that_gave_nothing_is_an_error(tmp_path: Path) -> None:
 # --- outcomes -------------------------------------------------------------------------------------------------------
 
 
-def attempt(*cases: Case, missing: tuple[str, ...] = ()) -> Attempt:
-    return Attempt(
-        outcome=Outcome.PASSED,
-        reason="",
-        cases=cases,
-        junit="",
-        modules={},
-        missing=missing,
-        narrowed=True,
-        notes=(),
-    )
+def result_of(*cases: Case) -> StepResult:
+    return StepResult(id="tests.1", role=Role.TESTS, outcome=Outcome.PASSED, cases=cases)
 
 
 @pytest.mark.parametrize(
@@ -378,15 +376,11 @@ def attempt(*cases: Case, missing: tuple[str, ...] = ()) -> Attempt:
     ],
 )
 def test_an_outcome_has_a_word(outcome: CaseOutcome, word: str) -> None:
-    assert outcomes(attempt(Case(id=A, outcome=outcome)), [A]) == {A: word}
-
-
-def test_a_test_that_was_not_there_is_absent() -> None:
-    assert outcomes(attempt(missing=(A,)), [A]) == {A: "absent"}
+    assert outcomes(result_of(Case(id=A, outcome=outcome)), [A]) == {A: word}
 
 
 def test_a_test_without_an_outcome_is_an_error() -> None:
-    assert outcomes(attempt(), [A]) == {A: "error"}
+    assert outcomes(result_of(), [A]) == {A: "error"}
 
 
 # --- pure Python fallbacks ------------------------------------------------------------------------------------------

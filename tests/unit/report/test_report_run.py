@@ -724,10 +724,10 @@ def test_the_next_command_is_named(verdict: Verdict, command: str) -> None:
     assert next_command(verdict) == command
 
 
-def test_a_new_lint_finding_leads_to_fix() -> None:
+def test_a_new_lint_finding_leads_to_lint() -> None:
     failure = Failure(kind="lint", subject="s", step="x", label=FailureClass.NEW, base="passed")
     verdict = Verdict(state=State.FAILED, exit_code=1, failures=(failure,))
-    assert next_command(verdict).startswith("presubmit fix")
+    assert next_command(verdict) == "presubmit run --only lint"
 
 
 @pytest.mark.parametrize(
@@ -763,7 +763,7 @@ def test_tests_that_were_asked_for_are_said_to_be(given: dict[str, Any], words: 
     ("given", "words"),
     [
         ({}, ""),
-        ({"counts": Counts(passed=3, errors=1)}, "3 passed 1 errors"),
+        ({"counts": Counts(passed=3, errors=1)}, "3 passed 1 error"),
         ({"outcome": Outcome.ERROR, "reason": "no\nmemory"}, "no memory"),
         ({"reason": "not said of a pass"}, ""),
         ({"modules": ("a", "b", "c", "d")}, "extension a, b, c"),
