@@ -94,6 +94,7 @@ def _step(result: StepResult) -> Mapping[str, Any]:
         "notes": list(result.notes),
         "advice": len(result.advice),
         "patch": result.patch,
+        "cut": result.cut,
     }
 
 

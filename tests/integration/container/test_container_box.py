@@ -475,6 +475,9 @@ def test_closing_removes_the_box_and_twice_is_harmless(
 ) -> None:
     box = start(network="none")
     box.close()
+    deadline = time.monotonic() + 5
+    while is_there(engine, box.id) and time.monotonic() < deadline:
+        time.sleep(0.05)  # the engine removes it by itself, once it has ended
     assert not is_there(engine, box.id)
     box.close()
 

@@ -92,7 +92,7 @@ def test_a_signal_ends_everything_in_good_order(
     process = _start(slow_checkout, in_container)
     process.send_signal(number)  # type: ignore[attr-defined]
     assert process.wait(timeout=30) == code  # type: ignore[attr-defined]
-    assert not containers(engine, slow_checkout)
+    assert wait_for(lambda: not containers(engine, slow_checkout), 5)
     assert wait_for(lambda: not session_processes(slow_checkout), 5)
     run = _readable(slow_checkout)
     assert (run["state"], run["exit"]) == ("interrupted", code)
@@ -138,7 +138,7 @@ def test_a_budget_that_runs_out_is_incomplete_and_never_green(
     assert done.run["state"] == "incomplete"
     assert any("budget" in text for text in done.run["not_run"])
     assert time.monotonic() - began < 50
-    assert not containers(engine, slow_checkout)
+    assert wait_for(lambda: not containers(engine, slow_checkout), 5)
     allowed = slow_checkout.presubmit("run", "--budget", "8s", "--allow-partial", *in_container)
     assert allowed.exit_code == 0
     assert allowed.run["state"] == "incomplete"
