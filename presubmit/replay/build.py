@@ -250,7 +250,8 @@ class _Builder:
             self._install_project(kind, out)
 
     def _install_project(self, kind: str, out: OutputFolder) -> None:
-        build = (*_PIP, "install", "--no-build-isolation", "--no-deps")
+        # Also for a setup.py alone: pip before 25 would take `setup.py develop`.
+        build = (*_PIP, "install", "--no-build-isolation", "--no-deps", "--use-pep517")
         if kind == "editable":
             self.command = ("python", *build, *self._settings(), "-e", ".")
             self._project((self.python, *self.command[1:]))

@@ -50,7 +50,7 @@ def attempt(name):
 
 found = {}
 try:
-    files = metadata.files(distribution) or []
+    files = (metadata.files(distribution) or []) if distribution else []
 except metadata.PackageNotFoundError:
     files = []
 for entry in files:
@@ -74,10 +74,13 @@ if not found and os.path.isdir(build):
     built = {os.path.realpath(path) for path in walk(build, SKIPPED)}
     tops = {str(e).split("/")[0] for e in files if str(e).endswith(".py") and "/" in str(e)}
     try:
-        tops |= set((metadata.distribution(distribution).read_text("top_level.txt") or "").split())
+        text = (
+            metadata.distribution(distribution).read_text("top_level.txt") if distribution else ""
+        )
+        tops |= set((text or "").split())
     except metadata.PackageNotFoundError:
         pass
-    for top in sorted(tops | {distribution.replace("-", "_").lower()}):
+    for top in sorted(filter(None, tops | {distribution.replace("-", "_").lower()})):
         attempt(top)
     for name, module in sorted(sys.modules.items()):
         if os.path.realpath(getattr(module, "__file__", None) or "") in built:

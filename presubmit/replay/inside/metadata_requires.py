@@ -19,12 +19,16 @@ name, extras, folder, answer = sys.argv[1:5]
 
 
 def from_folder():
-    """Find the distribution whose direct_url.json (PEP 610) names the folder."""
+    """Find the distribution whose direct_url.json (PEP 610) names the folder, or that lies in it (egg-info)."""
     for candidate in metadata.distributions():
         text = candidate.read_text("direct_url.json")
         if text and os.path.realpath(
             unquote(urlparse(json.loads(text)["url"]).path)
         ) == os.path.realpath(folder):
+            return candidate
+    for candidate in metadata.distributions():
+        place = os.path.realpath(str(candidate.locate_file("")))
+        if place in (os.path.realpath(folder), os.path.realpath(os.path.join(folder, "src"))):
             return candidate
     return None
 

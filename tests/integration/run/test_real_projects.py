@@ -109,14 +109,47 @@ def test_a_deleted_source_whose_extension_was_built_before_is_no_stale_green(
     assert done.run["failures"][0]["base"] == "passed"
 
 
-def test_an_extension_that_silently_falls_back_to_python_is_a_failed_build(
-    markupsafe: Project, in_container: tuple[str, ...]
+TWIN = {
+    "setup.py": (
+        "from setuptools import Extension, setup\n\nNATIVE = True\n"
+        "modules = [Extension('twin._fast', ['twin/_fast.c'])]\n"
+        "setup(name='twin', version='1', packages=['twin'], ext_modules=modules if NATIVE else [])\n"
+    ),
+    "twin/__init__.py": (
+        "try:\n    from twin._fast import answer\nexcept ImportError:\n    def answer():\n        return 42\n"
+    ),
+    "twin/_fast.c": (
+        "#include <Python.h>\n"
+        "static PyObject *answer(PyObject *self, PyObject *none) { return PyLong_FromLong(42); }\n"
+        'static PyMethodDef methods[] = {{"answer", answer, METH_NOARGS, NULL}, {NULL}};\n'
+        'static struct PyModuleDef fast = {PyModuleDef_HEAD_INIT, "_fast", NULL, -1, methods};\n'
+        "PyMODINIT_FUNC PyInit__fast(void) { return PyModule_Create(&fast); }\n"
+    ),
+    "tests/test_twin.py": "import twin\n\n\ndef test_answer():\n    assert twin.answer() == 42\n",
+}
+
+
+def test_a_build_that_silently_gives_no_extension_module_is_a_failed_build(
+    make_project: MakeProject, in_container: tuple[str, ...]
 ) -> None:
-    # markupsafe's own setup.py then builds without the extension, and every test would pass.
-    markupsafe.edit("src/markupsafe/_speedups.c", "#include <Python.h>", "#error broken")
-    done = markupsafe.presubmit("run", *in_container)
+    twin = make_project("twin", files=TWIN)
+    twin.edit("setup.py", "NATIVE = True", "NATIVE = False")  # every test would pass
+    done = twin.presubmit("run", *in_container)
     assert done.exit_code == 1, done.output
+    assert done.run["failures"][0]["kind"] == "build"
+    assert done.run["failures"][0]["class"] == "new"
     assert "pure Python fallback" in done.run["failures"][0]["message"]
+
+
+def test_native_code_that_no_test_loaded_is_an_error_and_not_green(
+    make_project: MakeProject, in_container: tuple[str, ...]
+) -> None:
+    twin = make_project("twin", files=TWIN)
+    twin.edit("twin/_fast.c", "#include <Python.h>", "#include <Python.h>\n/* neutral */")
+    (twin.path / "conftest.py").write_text("import sys\n\nsys.modules['twin._fast'] = None\n")
+    done = twin.presubmit("run", *in_container)
+    assert done.exit_code == 3, done.output
+    assert "never loaded twin._fast" in done.output
 
 
 def test_a_cython_change_that_the_build_does_not_take_up_is_never_green(
