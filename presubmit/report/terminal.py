@@ -233,7 +233,7 @@ class Terminal:
                 # What fails there is an answer, not news.
                 shown = self._titles.get(result.id) or self._titles.get(name, name)
                 told = f"{shown}: {detail or 'ok'}   {duration(result.seconds)}"
-                self.line(f"  {word.rstrip('0123456789'):<8}{told}", "dim")
+                self.line(f"  {word.rstrip('0123456789'):<5} {told}", "dim")
                 self._refresh()
                 return
             word, style = _WORDS[result.outcome]
