@@ -8,6 +8,7 @@ is removed before each use.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from presubmit.change.checkout import remove
@@ -15,7 +16,6 @@ from presubmit.replay.build import add_to_stamp, read_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
 
 # Of what a folder of this name holds nothing is believed.
 _NEVER = frozenset({"__pycache__", ".pytest_cache"})
@@ -23,7 +23,8 @@ _NEVER = frozenset({"__pycache__", ".pytest_cache"})
 
 def remember_built(environment: Path, tree: Path, tracked: Collection[str]) -> None:
     """Note beside the environment which files the build left in the tree, and their state."""
-    marks = {name: _mark(tree / name) for name in _untracked(tree, tracked)}
+    left = (name for name in _untracked(tree, tracked) if Path(name).name not in _NEVER)
+    marks = {name: _mark(tree / name) for name in left}
     add_to_stamp(environment, built=marks)
 
 

@@ -222,6 +222,16 @@ def test_last_failed_runs_the_failures_alone_and_arguments_go_to_pytest(
     assert "no tests" in nothing.output
 
 
+def test_a_second_run_of_the_same_tree_does_not_build_again(
+    kitchen: Project, in_container: tuple[str, ...]
+) -> None:
+    kitchen.edit("kitchen/pot.py", "return eggs", "return eggs  # same")
+    arguments = ("run", "--only", "tests", *in_container)
+    assert kitchen.presubmit(*arguments).exit_code == 0
+    again = kitchen.presubmit(*arguments)
+    assert again.step("build.1")["cached"] is True, again.output
+
+
 def test_resume_reuses_green_steps_of_this_very_tree(
     kitchen: Project, in_container: tuple[str, ...]
 ) -> None:
