@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING
 from presubmit.container import attach
 from presubmit.errors import PresubmitError
 from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, EARLY_VARIABLE, Assignment
-from presubmit.replay.build import run_build
-from presubmit.replay.docs import run_docstrings, run_doctests
 from presubmit.replay.events import write_event
-from presubmit.replay.lint import run_lint_command, run_syntax
 from presubmit.replay.steps import Bench
-from presubmit.replay.tests import run_tests
 from presubmit.values import (
     Build,
     Docstrings,
@@ -61,6 +57,7 @@ def _connect_early() -> Engine | None:
     """Connect to the engine while there is nothing to do yet; None on the host, or where none answers."""
     if os.environ.get(EARLY_VARIABLE) != "container":
         return None
+    import presubmit.replay.tests  # noqa: F401, PLC0415 - loaded while there is time
     from presubmit.container.engine import connect  # noqa: PLC0415 - docker costs 0.3 s
 
     try:
@@ -129,18 +126,31 @@ def _run_step(assignment: Assignment, step: PlanStep, box: Box) -> StepResult:
 
 
 def _do(bench: Bench, step: PlanStep) -> StepResult:
+    """Do the step; each kind is loaded by the sessions that do it, which saves the others a tenth of a second."""
     match step.work:
         case Tests() as work:
+            from presubmit.replay.tests import run_tests  # noqa: PLC0415
+
             return run_tests(bench, work)
         case Build() as work:
+            from presubmit.replay.build import run_build  # noqa: PLC0415
+
             return run_build(bench, work)
         case Syntax() as work:
+            from presubmit.replay.lint import run_syntax  # noqa: PLC0415
+
             return run_syntax(bench, work)
         case LintCommand() as work:
+            from presubmit.replay.lint import run_lint_command  # noqa: PLC0415
+
             return run_lint_command(bench, work)
         case Docstrings() as work:
+            from presubmit.replay.docs import run_docstrings  # noqa: PLC0415
+
             return run_docstrings(bench, work)
         case Doctests() as work:
+            from presubmit.replay.docs import run_doctests  # noqa: PLC0415
+
             return run_doctests(bench, work)
 
 
