@@ -25,7 +25,8 @@ from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.lanes import Place
 from presubmit.replay.perform import KEEP, Head, Lanes, evidence_key, resumed, run_head
-from presubmit.replay.runner import EarlySession, SessionRunner, Watcher
+from presubmit.replay.runner import SessionRunner, Watcher
+from presubmit.replay.sessions import EarlySession
 from presubmit.report.folder import (
     new_run_folder,
     point_last,

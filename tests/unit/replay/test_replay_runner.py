@@ -8,7 +8,8 @@ import pytest
 
 from presubmit.replay.assignment import Lane
 from presubmit.replay.events import write_event
-from presubmit.replay.runner import SessionRunner, Watcher, _ended, _last_line, noxfile
+from presubmit.replay.runner import SessionRunner, Watcher
+from presubmit.replay.sessions import how_ended, last_line, noxfile
 from presubmit.values import Outcome, PlanStep, Role, StepResult, Syntax, encode
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def test_without_steps_no_session_is_started(runner: SessionRunner) -> None:
     ("exit_code", "words"), [(0, "exit 0"), (3, "exit 3"), (-15, "SIGTERM"), (-50, "signal 50")]
 )
 def test_the_end_of_a_session_has_words(exit_code: int, words: str) -> None:
-    assert _ended(exit_code) == words
+    assert how_ended(exit_code) == words
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_the_end_of_a_session_has_words(exit_code: int, words: str) -> None:
 def test_the_last_line_of_a_log_is_told(tmp_path: Path, data: bytes, line: str) -> None:
     log = tmp_path / "log"
     log.write_bytes(data)
-    assert _last_line(log) == line
+    assert last_line(log) == line
 
 
 def test_our_noxfile_is_there() -> None:
