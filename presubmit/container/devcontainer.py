@@ -46,8 +46,8 @@ class Devcontainer(Value, frozen=True):
     """Relative to the repository, as is `context`."""
     context: str = "."
     target: str = ""
-    args: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
-    env: dict[str, str] = {}  # noqa: RUF012 - as above
+    args: dict[str, str] = {}
+    env: dict[str, str] = {}
     remote_user: str = ""
     options: Options = Options()
     notes: tuple[str, ...] = ()

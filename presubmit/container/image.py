@@ -29,10 +29,10 @@ class ImageChoice(Value, frozen=True):
     """Relative to the repository, as is `context`."""
     context: str = "."
     target: str = ""
-    args: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    args: dict[str, str] = {}
     origin: str = ""
     """What named it: `--image`, `config …`, or `file:line …`."""
-    env: dict[str, str] = {}  # noqa: RUF012 - as above
+    env: dict[str, str] = {}
     remote_user: str = ""
     """Whom a devcontainer would run as; presubmit runs as the caller and only says so."""
     options: Options = Options()

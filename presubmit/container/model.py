@@ -85,7 +85,7 @@ class BoxSpec(Value, frozen=True):
     repo: str
     workdir: str
     mounts: tuple[BoxMount, ...] = ()
-    env: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    env: dict[str, str] = {}
     user: str = "caller"
     """`caller`, `image`, or `uid:gid`."""
     network: str = "bridge"

@@ -58,9 +58,9 @@ _PATH_MARKS: Final = ("/", "~", "./", "../", "file:")
 class NetworkSettings(Value, frozen=True):
     """How a box reaches the network as its host does."""
 
-    env_full: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    env_full: dict[str, str] = {}
     """With credentials: only for the stage that downloads dependencies, in which no project code runs."""
-    env_bare: dict[str, str] = {}  # noqa: RUF012 - as above
+    env_bare: dict[str, str] = {}
     """Without anything that carries credentials."""
     secrets: tuple[str, ...] = ()
     """What to mask in all output."""

@@ -48,7 +48,7 @@ class Options(Value, frozen=True):
     ulimits: tuple[str, ...] = ()
     gpus: str = ""
     user: str = ""
-    env: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    env: dict[str, str] = {}
 
     def limits_over(self, limits: Limits) -> Limits:
         """Give `limits` with what these options ask for."""
