@@ -1,0 +1,1 @@
+"""Reads `.github` and says which jobs upstream CI would run for a change; pure, without an engine."""
