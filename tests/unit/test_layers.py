@@ -18,6 +18,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.config",),
     ("presubmit.history",),
     ("presubmit.change",),
+    ("presubmit.upstream",),
     ("presubmit.selector",),
     ("presubmit.convention",),
     ("presubmit.plan",),
@@ -31,6 +32,9 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.images",),
     ("presubmit.where",),
     ("presubmit.run",),
+    ("presubmit.upstream_reading",),
+    ("presubmit.upstream_run",),
+    ("presubmit.upstream_plan",),
     # What the other commands do.
     (
         "presubmit.imagebuild",
