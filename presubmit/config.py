@@ -164,6 +164,40 @@ class DocsConfig(Value, frozen=True, kw_only=True):
     ] = "auto"
 
 
+class ReplayConfig(Value, frozen=True, kw_only=True):
+    """`[replay]`: how jobs of upstream's workflows are replayed."""
+
+    runners: Annotated[
+        dict[str, str],
+        Meta(
+            description='Images for labels of `runs-on`: `{"linux.2xlarge" = "name"}`; "" is the devel image.'
+        ),
+    ] = {}
+    vars: Annotated[
+        dict[str, str], Meta(description="The repository's variables, `vars.NAME` in expressions.")
+    ] = {}
+    parallel: Annotated[
+        int, Meta(ge=0, description="Cells that run at a time. 0: half of the processors.")
+    ] = 0
+    user: Annotated[
+        str,
+        Meta(
+            description="`caller` (your uid, without rights), or `root` (inside the container; apt-get works)."
+        ),
+    ] = "caller"
+
+
+class ActionConfig(Value, frozen=True, kw_only=True):
+    """`[actions."owner/name"]`: your own substitute for an action."""
+
+    run: Annotated[
+        str,
+        Meta(
+            description="Shell script that stands for the action; inputs are INPUT_NAME, outputs go to GITHUB_OUTPUT."
+        ),
+    ]
+
+
 class Config(Value, frozen=True, kw_only=True):
     """The whole configuration."""
 
@@ -175,6 +209,11 @@ class Config(Value, frozen=True, kw_only=True):
     tests: TestsConfig = TestsConfig()
     lint: LintConfig = LintConfig()
     docs: DocsConfig = DocsConfig()
+    replay: ReplayConfig = ReplayConfig()
+    actions: Annotated[
+        dict[str, ActionConfig],
+        Meta(description='Substitutes for actions, by name: `[actions."owner/name"]`.'),
+    ] = {}
 
 
 TABLES: Final[Mapping[str, type[Value]]] = {
@@ -183,6 +222,7 @@ TABLES: Final[Mapping[str, type[Value]]] = {
     "tests": TestsConfig,
     "lint": LintConfig,
     "docs": DocsConfig,
+    "replay": ReplayConfig,
 }
 
 _CHOICES: Final[Mapping[str, frozenset[str]]] = {
@@ -193,12 +233,23 @@ _CHOICES: Final[Mapping[str, frozenset[str]]] = {
     "docs.convention": frozenset({"auto", "numpy", "google", "rst"}),
     "docs.binding": frozenset({"auto", "yes", "no"}),
     "docs.doctests": frozenset({"auto", "yes", "no"}),
+    "replay.user": frozenset({"caller", "root"}),
 }
 
 # What a change may not widen for itself: only the base commit, the user or --trust-head can (DESIGN, section 6).
-GUARDED: Final = tuple(f"container.{name}" for name in ContainerConfig.__struct_fields__)
+GUARDED: Final = (
+    *(f"container.{name}" for name in ContainerConfig.__struct_fields__),
+    "replay.runners",
+    "replay.user",
+)
 # On the host the project's own commands run with the user's rights, so they are guarded as well.
-GUARDED_ON_HOST: Final = ("build.command", "build.before", "tests.command", "lint.commands")
+GUARDED_ON_HOST: Final = (
+    "build.command",
+    "build.before",
+    "tests.command",
+    "lint.commands",
+    "actions",
+)
 
 
 class Sourced(Value, frozen=True, kw_only=True):

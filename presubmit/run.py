@@ -84,7 +84,7 @@ def cmd_run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str])
 
 def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
     began = time.monotonic()
-    previous = signal.signal(signal.SIGTERM, _terminate)
+    previous = signal.signal(signal.SIGTERM, terminate)
     with ExitStack() as stack:
         stack.callback(signal.signal, signal.SIGTERM, previous)
         early = EarlySession(Role.TESTS, container=options.container)
@@ -410,7 +410,7 @@ class _Run:
         return code
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+def terminate(_number: int, _frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 

@@ -167,6 +167,8 @@ class Role(StrEnum):
     BUILD = "build"
     TESTS = "tests"
     DOCS = "docs"
+    UPSTREAM = "upstream"
+    """A job of upstream's workflows, replayed as it is written."""
 
 
 class Tier(StrEnum):
@@ -285,7 +287,14 @@ class Doctests(Value, frozen=True, kw_only=True, tag="doctests"):
     timeout: float = 1800.0
 
 
-Work = Syntax | LintCommand | Build | Tests | Docstrings | Doctests
+class Replay(Value, frozen=True, kw_only=True, tag="replay"):
+    """Replay one cell of upstream's workflows."""
+
+    cell: str
+    """`ci.yml/tests(python=3.12,os=ubuntu)`."""
+
+
+Work = Syntax | LintCommand | Build | Tests | Docstrings | Doctests | Replay
 
 
 class PlanStep(Value, frozen=True, kw_only=True):

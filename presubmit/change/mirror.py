@@ -320,6 +320,15 @@ def open_mirror(
     repository: Repository, folder: Path, lane: str, *, wait: bool = False
 ) -> Iterator[Mirror]:
     """Hold the mirror checkout of one lane in `folder`; where another process has it, stop (or `wait`)."""
+    with hold_lane(folder, lane, wait=wait):
+        with _write_access():
+            mirror = Mirror(repository, folder / lane)
+        yield mirror
+
+
+@contextmanager
+def hold_lane(folder: Path, lane: str, *, wait: bool = False) -> Iterator[None]:
+    """Hold one lane of `folder`; where another process has it, stop (or `wait`)."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", lane):
         raise ValueError(f"not a name for a lane: {lane!r}")
     path = folder / f"{lane}.lock"
@@ -328,9 +337,7 @@ def open_mirror(
         lock = path.open("a+b")
     with lock:
         _hold(lock.fileno(), path, lane, wait=wait)
-        with _write_access():
-            mirror = Mirror(repository, folder / lane)
-        yield mirror
+        yield
 
 
 @contextmanager

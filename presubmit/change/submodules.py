@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,6 +15,8 @@ from presubmit.errors import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+_EVERY_LEVEL: Final = 1000
 
 
 class MissingSubmoduleError(GitError):
@@ -54,9 +56,13 @@ def fill_submodules(
     object_format: str,
     settings: Mapping[str, str],
     prefix: str = "",
+    levels: int = _EVERY_LEVEL,
 ) -> tuple[Submodule, ...]:
-    """Check out the submodules that `commit` records, and theirs; the parent's own files are there already."""
-    links = read_links(parent, commit)
+    """Check out the submodules that `commit` records, and theirs; the parent's own files are there already.
+
+    With `levels=1` the submodules' own ones stay empty folders.
+    """
+    links = read_links(parent, commit) if levels else {}
     if not links:
         return ()
     filled = []
@@ -77,6 +83,7 @@ def fill_submodules(
             object_format=object_format,
             settings=settings,
             prefix=f"{prefix}{path}/",
+            levels=levels - 1,
         )
         filled.append(
             Submodule(

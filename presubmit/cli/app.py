@@ -12,6 +12,8 @@ from presubmit import __version__
 _COMMANDS: Final = {
     "run": "Check this change the way upstream CI would.",
     "plan": "Show what `run` would do, and why, without running anything.",
+    "replay": "Replay jobs of upstream CI, as their workflows are written.",
+    "upstream": "Check upstream's workflow files; say what an expression gives.",
     "select": "Print the tests that this change can affect.",
     "shell": "Open a shell where a step ran: same tree, environment and folder.",
     "fix": "Apply to the worktree what lint tools changed in the last run.",

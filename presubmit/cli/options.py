@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,3 +174,12 @@ def make_options(values: dict[str, Any]) -> RunOptions:
         allow_partial=values.get("allow_partial", False),
         arguments=tuple(values.get("arguments", ())),
     )
+
+
+def print_run() -> None:
+    """Print the newest run's run.json."""
+    from presubmit.change import read_repository  # noqa: PLC0415 - git costs 0.2 s
+    from presubmit.report.folder import find_run, read_run  # noqa: PLC0415
+
+    top = read_repository(Path.cwd()).top
+    click.echo(json.dumps(read_run(find_run(top, None)), indent=1))

@@ -10,6 +10,7 @@ from typing import Any
 import rich_click as click
 
 from presubmit.cli.options import make_options, place_options, selection_options, target_options
+from presubmit.errors import ExitCode
 
 
 @click.command()
@@ -17,8 +18,28 @@ from presubmit.cli.options import make_options, place_options, selection_options
 @selection_options
 @place_options
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+@click.option(
+    "--upstream",
+    is_flag=True,
+    help="Show the jobs that upstream CI would run, which of them can be replayed here, and why.",
+)
+@click.option(
+    "--event",
+    type=click.Choice(["pull_request", "push"]),
+    default="pull_request",
+    show_default=True,
+    help="With --upstream: the event that starts the workflows.",
+)
+@click.option(
+    "--as-root", is_flag=True, help="With --upstream: judge as `replay --as-root` would."
+)
+@click.option(
+    "--require-complete",
+    is_flag=True,
+    help="With --upstream: exit 4 where a job cannot be replayed here.",
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- TEST ARGS…]")
-def plan(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401 - click's parameters
+def plan(*, as_json: bool, upstream: bool, **values: Any) -> int:  # noqa: ANN401 - click's parameters
     """Show what `run` would do, and why, without running anything.
 
     Each step is shown with its reason, where its command comes from, and the seconds that it took last time.
@@ -29,6 +50,19 @@ def plan(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401 - click's par
     from presubmit.where import history_path, open_lane_mirror  # noqa: PLC0415
 
     options = make_options(values)
+    if upstream:
+        from presubmit.upstream_plan import cmd_plan_upstream  # noqa: PLC0415
+
+        return int(
+            cmd_plan_upstream(
+                options,
+                os.environ,
+                event=values["event"],
+                root=values["as_root"],
+                require_complete=values["require_complete"],
+                output="json" if as_json else "text",
+            )
+        )
     reading = read_all(options, os.environ)
     with ExitStack() as stack:
         history = stack.enter_context(History(history_path(reading)))
@@ -41,3 +75,4 @@ def plan(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401 - click's par
         )
     else:
         click.echo(render_plan(reading.change, planned.plan, planned.selection), nl=False)
+    return int(ExitCode.OK)

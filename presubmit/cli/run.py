@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import rich_click as click
 
-from presubmit.cli.options import make_options, place_options, selection_options, target_options
+from presubmit.cli.options import (
+    make_options,
+    place_options,
+    print_run,
+    selection_options,
+    target_options,
+)
 
 
 @click.command()
@@ -58,9 +62,5 @@ def run(output: str, **values: Any) -> int:  # noqa: ANN401 - click's parameters
     with Terminal(chosen) as terminal:
         code = cmd_run(options, terminal, os.environ)
     if output == "json":
-        from presubmit.change import read_repository  # noqa: PLC0415
-        from presubmit.report.folder import find_run, read_run  # noqa: PLC0415
-
-        top = read_repository(Path.cwd()).top
-        click.echo(json.dumps(read_run(find_run(top, None)), indent=1))
+        print_run()
     return int(code)

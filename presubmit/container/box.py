@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from presubmit.container.classify import classify
+from presubmit.container.duplex import Duplex
 from presubmit.container.faults import calling, engine_faults, explain, is_gone, lost
 from presubmit.container.model import ExecOutcome, ExecResult
 from presubmit.container.output import STDERR, STDOUT, Output
@@ -118,6 +119,21 @@ class DockerBox:
             leaked=() if timed_out else tuple(output.mask(process.words) for process in leaked),
             tail=output.tail,
         )
+
+    def open_duplex(self, argv: Sequence[str]) -> Duplex:
+        """Start a command of presubmit's own whose standard input stays open; raises LostError.
+
+        Neither `end_commands` nor the end of another command's leftovers touches it.
+        """
+        return Duplex(self._api, self._container, argv)
+
+    def look(self, marker: str, *, folders: Sequence[str] = ()) -> Survey:
+        """Look what runs in the box, seen from the command with this marker; raises LostError."""
+        return self._survey(marker, folders=folders)
+
+    def end_marked(self, marker: str, *, grace: float) -> None:
+        """End what carries this marker: TERM, after `grace` seconds KILL; raises LostError."""
+        self._kill_tree(marker, grace)
 
     def cut_network(self) -> None:
         """Leave only loopback, for good; what runs in the box goes on."""

@@ -6,7 +6,6 @@ import os
 import re
 import secrets
 import socket
-import time
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +23,7 @@ from presubmit.container.faults import (
 )
 from presubmit.container.identity import HOSTS, identity_files, resolve_user, write_once
 from presubmit.container.model import BoxMount, ImageRef
+from presubmit.container.networks import sweep_networks
 from presubmit.container.scripts import PID_1
 from presubmit.container.settings import (
     HOSTNAME,
@@ -32,6 +32,7 @@ from presubmit.container.settings import (
     host_config,
     prepare_mount_points,
 )
+from presubmit.container.volumes import sweep_volumes
 from presubmit.errors import EngineError, ImageError, PresubmitError
 from presubmit.values import Value
 
@@ -160,16 +161,20 @@ class Engine:
         return DockerBox(self._api, str(state["Id"]), owned=False)
 
     def sweep(self, *, dry_run: bool = False) -> tuple[str, ...]:
-        """Remove the containers that dead presubmit processes of this host left; gives their names."""
-        here = ownership.this_process()
+        """Remove what dead presubmit processes of this host left: containers, networks, volumes; gives their names."""
         with calling("cannot list containers"):
             found = self._api.containers(all=True, filters={"label": ownership.PREFIX + "owner"})
-        orphans = [one for one in found if _is_orphan(one.get("Labels") or {}, here)]
+        orphans = [one for one in found if ownership.is_left_behind(one.get("Labels") or {})]
         if not dry_run:
             for one in orphans:
                 remove(self._api, one["Id"])
-        return tuple(
+        names = [
             one["Names"][0].lstrip("/") if one.get("Names") else one["Id"][:12] for one in orphans
+        ]
+        return (
+            *names,
+            *sweep_networks(self._api, dry_run=dry_run),
+            *sweep_volumes(self._api, dry_run=dry_run),
         )
 
     def close(self) -> None:
@@ -216,7 +221,10 @@ class Engine:
 
         with calling("cannot read the image"):
             made = self._api.create_container(
-                image_id, entrypoint=["sh"], network_disabled=True, labels=_scratch()
+                image_id,
+                entrypoint=["sh"],
+                network_disabled=True,
+                labels=ownership.labels_now(run="", repo="", lane="image"),
             )
             try:
                 chunks, _ = self._api.get_archive(made["Id"], path)
@@ -441,18 +449,6 @@ def _labels(spec: BoxSpec, *, keep: bool) -> dict[str, str]:
         created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         kept=keep,
     )
-
-
-def _scratch() -> dict[str, str]:
-    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return ownership.labels(
-        ownership.this_process(), run="", repo="", lane="image", created=created, kept=False
-    )
-
-
-def _is_orphan(labels: Mapping[str, str], here: ownership.Owner) -> bool:
-    process = labels.get(ownership.PREFIX + "owner", "")
-    return ownership.is_orphan(labels, here=here, alive=ownership.is_alive(process))
 
 
 def _with_tag(name: str) -> str:

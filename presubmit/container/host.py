@@ -25,7 +25,7 @@ from presubmit.errors import EngineError
 from presubmit.process import scrubbed_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 # Everything else of the caller's environment (tokens, agent sockets, cloud profiles) stays out.
 _PASSED: Final = frozenset(
@@ -62,6 +62,16 @@ class HostBox:
             raise EngineError(f"box id {box_id!r} is not one of the host's") from error
 
     @property
+    def workdir(self) -> str:
+        """Where relative folders start."""
+        return self._workdir
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What every command starts from."""
+        return host_environment(self._env, {})
+
+    @property
     def id(self) -> str:
         """What another process attaches with."""
         return "host:" + json.dumps({"workdir": self._workdir, "env": self._env}, sort_keys=True)
@@ -82,7 +92,7 @@ class HostBox:
         marker = random.token_hex(16)
         place = os.path.join(self._workdir, cwd or "")  # noqa: PTH118 - names that are not UTF-8 stay as they are
         begun = time.monotonic()
-        kills_before = _oom_kills()
+        kills_before = count_oom_kills()
         code: int | None = None
         with Output(log, on_output=on_output, secrets=secrets) as output:
             command = HostExec(
@@ -100,7 +110,7 @@ class HostBox:
                 command.kill_tree(_LEAK_GRACE)
         killed = code == 128 + signal.SIGKILL
         # The kernel's count is the whole machine's, so it only speaks of a command that was killed.
-        oom_kills = max(0, _oom_kills() - kills_before) if killed else 0
+        oom_kills = max(0, count_oom_kills() - kills_before) if killed else 0
         outcome, reason = classify(
             exit_code=code,
             started=command.started,
@@ -109,7 +119,7 @@ class HostBox:
             timed_out=timed_out,
             timeout=timeout,
             lost="",
-            full_disks=_full_disks(place) if output.said_no_space else (),
+            full_disks=find_full_disks(place) if output.said_no_space else (),
         )
         return ExecResult(
             argv=tuple(output.mask(word) for word in argv),
@@ -135,9 +145,16 @@ class HostExec:
     """One command on the host, as `supervise` wants it, in a session of its own."""
 
     def __init__(
-        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], marker: str
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        marker: str,
+        linger: float = _DRAIN_SECONDS,
     ) -> None:
         self._marker = marker
+        self._linger = linger
         self._exited: float | None = None
         self._selector = selectors.DefaultSelector()
         self._process: subprocess.Popen[bytes] | None = None
@@ -189,6 +206,30 @@ class HostExec:
         code = self._process.poll()
         return code if code is None or code >= 0 else 128 - code
 
+    @property
+    def holds_streams(self) -> bool:
+        """Whether somebody still has the other end of its output."""
+        return bool(self._selector.get_map())
+
+    def discard(self, wait: float) -> bool:
+        """Read away what comes within `wait` seconds; False when both streams have ended."""
+        for key, _ in self._selector.select(wait):
+            if not os.read(key.fd, _READ):
+                self._selector.unregister(key.fileobj)
+        return self.holds_streams
+
+    def may_have_left(self) -> bool:
+        """Whether something of it may still run, at the price of one system call; a look at /proc says what."""
+        if self._process is None or self.holds_streams:
+            return self._process is not None
+        try:
+            os.killpg(self._process.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
     def leftovers(self) -> tuple[Process, ...]:
         """Find what of the command's tree still runs: by its marker, its session and its parents."""
         return () if self._process is None else tuple(_tree(self._process.pid, self._marker))
@@ -223,7 +264,7 @@ class HostExec:
             return False
         now = time.monotonic()
         self._exited = self._exited or now
-        return now - self._exited > (_QUIET_SECONDS if quiet else _DRAIN_SECONDS)
+        return now - self._exited > (min(_QUIET_SECONDS, self._linger) if quiet else self._linger)
 
 
 def host_environment(box: Mapping[str, str], command: Mapping[str, str]) -> dict[str, str]:
@@ -234,6 +275,19 @@ def host_environment(box: Mapping[str, str], command: Mapping[str, str]) -> dict
         if name in _PASSED or name.startswith("LC_")
     }
     return {**kept, "GIT_OPTIONAL_LOCKS": "0", **box, **command}
+
+
+def end_marked(markers: Collection[str]) -> None:
+    """Kill every process that carries one of these markers."""
+    wanted = {f"{MARKER}={marker}".encode() for marker in markers}
+    for _ in range(_KILL_ROUNDS):
+        found = [
+            pid for pid in _pids() if not wanted.isdisjoint(_read(pid, "environ").split(b"\0"))
+        ]
+        if not found:
+            return
+        _signal([Process(pid, "") for pid in found], signal.SIGKILL)
+        time.sleep(0.02)
 
 
 def _tree(leader: int, marker: str) -> Iterator[Process]:
@@ -289,7 +343,7 @@ def _signal(processes: Sequence[Process], number: signal.Signals) -> None:
             continue  # it ended in between, or runs as somebody else
 
 
-def _oom_kills() -> int:
+def count_oom_kills() -> int:
     """Give how many processes the kernel has killed for memory since boot; 0 where it does not count."""
     try:
         text = Path("/proc/vmstat").read_text(encoding="ascii")
@@ -300,7 +354,7 @@ def _oom_kills() -> int:
     )
 
 
-def _full_disks(place: str) -> tuple[str, ...]:
+def find_full_disks(place: str) -> tuple[str, ...]:
     """Give those of a command's usual places whose file system is full."""
     return tuple(
         folder for folder in (place, tempfile.gettempdir(), _SHARED_MEMORY) if _is_full(folder)

@@ -45,11 +45,13 @@ class ExecResult(Value, frozen=True):
 
 
 class BoxMount(Value, frozen=True):
-    """A folder or file of the host, at `target` inside the box."""
+    """A folder or file of the host, or a volume of the engine, at `target` inside the box."""
 
     source: str
     target: str
     read_only: bool = False
+    kind: str = "bind"
+    """`bind`, or `volume`: then `source` is its name."""
 
 
 class Limits(Value, frozen=True):
@@ -89,12 +91,12 @@ class BoxSpec(Value, frozen=True):
     user: str = "caller"
     """`caller`, `image`, or `uid:gid`."""
     network: str = "bridge"
-    """`bridge` or `none`."""
+    """`bridge`, `none`, or the name of a network of ours (`networks.make_network`)."""
     limits: Limits = Limits()
     gpus: str = ""
     """Empty, `all`, or device ids: `0,1`."""
     profile: str = "hardened"
-    """`hardened`, or `ci-parity` (upstream CI's own docker flags)."""
+    """`hardened`, `ci-parity` (upstream CI's own docker flags), or `root` (for jobs that may be root inside)."""
     debug: bool = False
     """Allow ptrace and core files, for gdb in `presubmit shell --debug`."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -45,6 +47,23 @@ def labels(
     return {
         PREFIX + name: value for name, value in (values | ({"kept": "1"} if kept else {})).items()
     }
+
+
+def labels_now(*, run: str, repo: str, lane: str) -> dict[str, str]:
+    """Give the labels of what this process makes now and removes itself: a volume, a network, a helper."""
+    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return labels(this_process(), run=run, repo=repo, lane=lane, created=created, kept=False)
+
+
+def slug(text: str) -> str:
+    """Give a text as it may stand in the engine's names."""
+    return re.sub(r"[^a-zA-Z0-9_.]+", "-", text).strip("-.")[:60]
+
+
+def is_left_behind(found: Mapping[str, str]) -> bool:
+    """Whether something with these labels is of this host and the process that made it is gone."""
+    alive = is_alive(found.get(PREFIX + "owner", ""))
+    return is_orphan(found, here=this_process(), alive=alive)
 
 
 def is_orphan(found: Mapping[str, str], *, here: Owner, alive: bool) -> bool:

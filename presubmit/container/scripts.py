@@ -17,7 +17,7 @@ OURS: Final = "PRESUBMIT_SCAN"
 PID_1: Final = f"while :; do {OURS}=1 cat >/dev/null && exit 0; done"
 # Without a switch (`keep`): the standard input is never closed, so that `cat` never ends.
 
-_OOM_COUNT: Final = """
+OOM_COUNT: Final = """
 oom=-
 for file in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
   [ -r $file ] || continue
@@ -27,7 +27,7 @@ done
 
 # $1 umask, then the command. The first line on standard output is ours: marker, kills so far, whether it can start.
 WRAPPER: Final = (
-    _OOM_COUNT
+    OOM_COUNT
     + f"""
 umask "$1"; shift
 ok=no
@@ -44,7 +44,7 @@ exec "$@"
 # $1 marker, $2 signal or -, then the folders whose file systems are looked at.
 # Prints `kind pid state name`: mine (this marker), other (another marker), ours, bare (no marker at all).
 SURVEY: Final = (
-    _OOM_COUNT
+    OOM_COUNT
     + f"""
 marker=$1; signal=$2; shift 2
 echo "oom $oom"

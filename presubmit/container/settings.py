@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from presubmit.container.identity import Identity
-    from presubmit.container.model import BoxMount, BoxSpec
+    from presubmit.container.model import BoxMount, BoxSpec, Limits
 
 HOSTNAME: Final = "presubmit"
 # nano_cpus is invisible to nproc and os.cpu_count, so build tools are told in their own words.
@@ -61,6 +61,12 @@ def environment(spec: BoxSpec, identity: Identity | None, *, cpus: int) -> dict[
     return with_safe_directory(own | spec.env)
 
 
+_ROOT_RIGHTS: Final = (
+    *("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID"),
+    *("NET_BIND_SERVICE", "SYS_CHROOT"),
+)
+
+
 def with_safe_directory(env: Mapping[str, str]) -> dict[str, str]:
     """Let git work in trees of any owner, next to whatever configuration `env` already carries."""
     count = env.get("GIT_CONFIG_COUNT", "0")
@@ -84,6 +90,9 @@ def security(spec: BoxSpec, *, selinux: bool) -> tuple[list[str], list[str]]:
             # As PyTorch's CI: sanitizers and gdb switch off address randomisation, which the default filter refuses.
             options.append("seccomp=unconfined")
             added.append("SYS_PTRACE")
+        case "root":
+            # A replayed job that its user lets be root: what package managers need, nothing of the host's.
+            added += _ROOT_RIGHTS
         case _:
             raise ConfigError(
                 f"container profile {spec.profile!r} is not known",
@@ -128,7 +137,6 @@ def host_config(
 ) -> dict[str, Any]:
     """Give the engine's HostConfig; `keep_id` is rootless podman's mapping, `cpus` what the machine has."""
     added, options = security(spec, selinux=selinux)
-    limits = spec.limits
     config: dict[str, Any] = {
         "AutoRemove": not keep,
         "Privileged": False,
@@ -139,10 +147,21 @@ def host_config(
         "Tmpfs": tmpfs(identity),
         "Mounts": binds(mounts),
         "NetworkMode": spec.network,
+        "DeviceRequests": device_requests(spec.gpus),
+        **host_config_limits(spec.limits, cpus=cpus),
+        "Ulimits": ulimits(spec),
+    }
+    if keep_id:
+        config["UsernsMode"] = "keep-id"
+    return config
+
+
+def host_config_limits(limits: Limits, *, cpus: int) -> dict[str, Any]:
+    """Give the limits as HostConfig has them; `cpus` is what the machine has."""
+    config: dict[str, Any] = {
         "PidsLimit": limits.pids,
         "ShmSize": limits.shm,
-        "Ulimits": ulimits(spec),
-        "DeviceRequests": device_requests(spec.gpus),
+        "Ulimits": [_ulimit(text) for text in limits.ulimits],
     }
     if limits.memory is not None:
         # Left alone, the engine adds as much swap again.
@@ -150,8 +169,6 @@ def host_config(
     if limits.cpus is not None:
         # More than the machine has is refused by the engine; it means `all of them`.
         config["NanoCpus"] = int(min(limits.cpus, float(cpus)) * 1_000_000_000)
-    if keep_id:
-        config["UsernsMode"] = "keep-id"
     return config
 
 
@@ -180,21 +197,26 @@ def binds(mounts: Sequence[BoxMount]) -> list[dict[str, Any]]:
 
     Only the `Mounts` form: the older `Binds` creates a missing source, as root.
     """
-    return [
-        {
-            "Type": "bind",
-            "Source": str(checked_source(mount)),
-            "Target": mount.target,
-            "ReadOnly": mount.read_only,
+    return [_mount(mount) for mount in mounts]
+
+
+def _mount(mount: BoxMount) -> dict[str, Any]:
+    if not PurePosixPath(mount.target).is_absolute() or ".." in PurePosixPath(mount.target).parts:
+        raise EngineError(f"mount target {mount.target!r} is not an absolute path")
+    plain = {"Target": mount.target, "ReadOnly": mount.read_only}
+    if mount.kind == "volume":
+        # Without NoCopy the engine fills an empty volume with what the image has at that place.
+        return {
+            "Type": "volume",
+            "Source": mount.source,
+            "VolumeOptions": {"NoCopy": True},
+            **plain,
         }
-        for mount in mounts
-    ]
+    return {"Type": "bind", "Source": str(checked_source(mount)), **plain}
 
 
 def checked_source(mount: BoxMount) -> Path:
-    """Give a mount's real source; refuses what is missing, a socket, or a folder of the system."""
-    if not PurePosixPath(mount.target).is_absolute() or ".." in PurePosixPath(mount.target).parts:
-        raise EngineError(f"mount target {mount.target!r} is not an absolute path")
+    """Give the real source of a bind mount; refuses what is missing, a socket, or a folder of the system."""
     source = Path(os.path.realpath(mount.source))
     try:
         mode = source.stat().st_mode
@@ -214,7 +236,7 @@ def checked_source(mount: BoxMount) -> Path:
 def prepare_mount_points(mounts: Sequence[BoxMount], *, workdir: str) -> None:
     """Make, as the caller, the folders that the engine would otherwise make as root inside other mounts."""
     for mount in mounts:
-        is_folder = Path(mount.source).is_dir()
+        is_folder = mount.kind == "volume" or Path(mount.source).is_dir()
         _prepare(
             mount.target, [other for other in mounts if other is not mount], is_folder=is_folder
         )
@@ -227,6 +249,8 @@ def _prepare(target: str, mounts: Iterable[BoxMount], *, is_folder: bool) -> Non
     if not outer:
         return
     closest = max(outer, key=lambda mount: len(PurePosixPath(mount.target).parts))
+    if closest.kind == "volume":
+        return  # not to be reached from here
     source = Path(os.path.realpath(closest.source))
     place = source / inner.relative_to(closest.target)
     if not Path(os.path.realpath(place)).is_relative_to(source):

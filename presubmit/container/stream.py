@@ -66,6 +66,11 @@ class Connection:
         except TimeoutError:
             return b""
 
+    def send(self, data: bytes, wait: float) -> None:
+        """Write to the command's standard input; raises OSError, also where nothing is taken for `wait` seconds."""
+        self._socket.settimeout(wait)
+        self._socket.sendall(data)
+
     def close(self) -> None:
         """Close it and the HTTP response that it came with; harmless when closed."""
         response = getattr(self._hijacked, "_response", None)

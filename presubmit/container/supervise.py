@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Final, Protocol
-
-if TYPE_CHECKING:
-    from presubmit.container.output import Output
+from typing import Final, Protocol
 
 _POLL_SECONDS: Final = 0.2
 _DRAIN_SECONDS: Final = 3.0
@@ -30,7 +27,17 @@ class Running(Protocol):
         """End it and everything it started: TERM, after `grace` seconds KILL."""
 
 
-def watch(running: Running, output: Output, *, timeout: float, grace: float) -> int | None:
+class Sink(Protocol):
+    """What takes a command's output: `Output`, or a caller's own."""
+
+    def feed(self, stream: int, data: bytes) -> None:
+        """Take the next bytes of a stream."""
+
+    def mute(self) -> None:
+        """Hand on nothing more: the caller is about to hear of an exception."""
+
+
+def watch(running: Running, output: Sink, *, timeout: float, grace: float) -> int | None:
     """Follow a command to its end and give its exit code; None when it was ended at the deadline.
 
     Any exception (^C, a failing `on_output`) ends the tree as well and is raised again.
@@ -49,7 +56,7 @@ def watch(running: Running, output: Output, *, timeout: float, grace: float) -> 
     return code
 
 
-def _follow(running: Running, output: Output, deadline: float) -> int | None:
+def _follow(running: Running, output: Sink, deadline: float) -> int | None:
     """Hand on output until it ends and the exit code is there; None at the deadline."""
     while (left := deadline - time.monotonic()) > 0:
         chunks = running.read(min(_POLL_SECONDS, left))
@@ -62,7 +69,7 @@ def _follow(running: Running, output: Output, deadline: float) -> int | None:
 
 def _await_exit(running: Running, deadline: float) -> int | None:
     """Wait for the exit code: a process may close its streams long before it ends."""
-    pause = 0.005
+    pause = 0.0005
     while (code := running.exit_code()) is None:
         if time.monotonic() >= deadline:
             return None
@@ -71,7 +78,7 @@ def _await_exit(running: Running, deadline: float) -> int | None:
     return code
 
 
-def _end(running: Running, output: Output, grace: float) -> None:
+def _end(running: Running, output: Sink, grace: float) -> None:
     """Kill the tree while its output is still read, or a full pipe would keep it from ending by itself."""
     killer = threading.Thread(target=_kill_quietly, args=(running, grace), daemon=True)
     killer.start()
@@ -86,7 +93,7 @@ def _end(running: Running, output: Output, grace: float) -> None:
         open_streams = _drain(running, output)
 
 
-def _drain(running: Running, output: Output) -> bool:
+def _drain(running: Running, output: Sink) -> bool:
     """Hand on what is there; False when the streams have ended."""
     try:
         chunks = running.read(0.05)

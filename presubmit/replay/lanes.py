@@ -190,7 +190,7 @@ def _open_container_lane(
             env={**env, **options.env},
             user=options.user or place.container.user,
             network=place.container.network if purpose == "test" else "bridge",
-            limits=options.limits_over(_limits(place.container)),
+            limits=options.limits_over(box_limits(place.container)),
             gpus=options.gpus or place.container.gpus,
             profile=place.container.profile,
             debug=place.debug,
@@ -291,7 +291,8 @@ def passed_environment(container: ContainerConfig, environ: Mapping[str, str]) -
     return given
 
 
-def _limits(container: ContainerConfig) -> Limits:
+def box_limits(container: ContainerConfig) -> Limits:
+    """Give what a box may use, as configured."""
     return Limits(
         memory=_bytes(container.memory, "container.memory"),
         cpus=container.cpus or None,

@@ -156,7 +156,9 @@ class Terminal:
 
         self._console.print(Text(shown, style=style))
 
-    def heading(self, change: Change, image: ImageRef | None, where: str) -> None:
+    def heading(
+        self, change: Change, image: ImageRef | None, where: str, *, command: str = "run"
+    ) -> None:
         """Say what is tested, against what, and where."""
         target = change.target
         parts = []
@@ -168,7 +170,7 @@ class Terminal:
         name = change.top.rstrip("/").rpartition("/")[2]
         branch = f"branch {change.branch}" if change.branch else "detached HEAD"
         self.line(
-            f"presubmit run  {name}  {branch}  {target.kind} {target.tree[:7]}{detail}", "bold"
+            f"presubmit {command}  {name}  {branch}  {target.kind} {target.tree[:7]}{detail}", "bold"
         )
         base = change.base
         behind = f", {base.behind} commits behind" if base.behind else ""

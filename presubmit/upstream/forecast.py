@@ -29,10 +29,10 @@ from presubmit.upstream.triggers import Word, decide
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from presubmit.upstream.job_commands import StepScript
     from presubmit.upstream.jobs import Reference
     from presubmit.upstream.model import Job, Workflow
     from presubmit.upstream.nodes import Mark
-    from presubmit.upstream.job_commands import StepScript
 
 _ABSENT: Final = frozenset({CellState.NOT_REPLAYED, CellState.BLOCKED})
 
@@ -232,10 +232,7 @@ class _Walk:
         uses = local_form(str(job.uses.value))
         inner = {**contexts, "matrix": cell.values or None}
         if not uses.startswith("./"):
-            lacks = self.setting.remote(uses, given_inputs(job, inner))
-            state = CellState.NOT_REPLAYED if lacks else CellState.REPLAYED
-            made = place.cell(state, lacks or self.why, job.uses.mark)
-            self.cells.append(msgspec.structs.replace(made, notes=notes, later=bool(later)))
+            self._remote(place, uses, inner, later=later, notes=notes)
             return
         called = self.setting.load(uses)
         if called is None or depth >= NESTED:
@@ -257,6 +254,33 @@ class _Walk:
                 self.cells[index] = msgspec.structs.replace(
                     made, later=made.later or bool(later), notes=(*notes, *made.notes)
                 )
+
+
+    def _remote(
+        self,
+        place: _Place,
+        uses: str,
+        contexts: Mapping[str, Any],
+        *,
+        later: str,
+        notes: tuple[str, ...],
+    ) -> None:
+        """Judge a call of another repository's workflow: one that is substituted runs as if it were local."""
+        inputs, github = given_inputs(place.job, contexts), contexts["github"]
+        mark = place.job.uses.mark if place.job.uses is not None else place.job.mark
+        lacks = self.setting.remote(uses, inputs, self.setting.here, github)
+        called = None if lacks else self.setting.remote_workflow(uses, inputs, github)
+        if called is None:
+            made = place.cell(CellState.NOT_REPLAYED, lacks or f"workflow {uses}", mark)
+            self.cells.append(msgspec.structs.replace(made, notes=notes, later=bool(later)))
+            return
+        first = len(self.cells)
+        self.jobs(called, {}, prefix=f"{place.path}/", depth=NESTED)
+        for index in range(first, len(self.cells)):
+            made = self.cells[index]
+            self.cells[index] = msgspec.structs.replace(
+                made, later=made.later or bool(later), notes=(*notes, *called.notes, *made.notes)
+            )
 
 
 class _Place(msgspec.Struct, frozen=True):

@@ -256,9 +256,8 @@ class _Steps:
             self._composite(step, uses, inputs, tolerated=tolerated, depth=depth)
             return
         if self.setting.here is None:
-            support = self.setting.support(wanted, None)
-        else:
-            support = self.setting.support(wanted, self.setting.here)
+            return  # what a box has is not known, so nothing is said of what it lacks
+        support = self.setting.support(wanted, self.setting.here)
         if support.note:
             self.notes.append(support.note)
         if support.stub:
@@ -318,7 +317,7 @@ class _Steps:
     ) -> None:
         assert step.run is not None  # noqa: S101 - asked by the caller
         unknown = template.unknown(step.run, self.known)
-        text = str(step.run.value) if unknown else to_string(self._evaluate(step.run, contexts))
+        text = step.run.text if unknown else to_string(self._evaluate(step.run, contexts))
         shell = (
             step.shell or (job.shell if job else None) or (workflow.shell if workflow else None)
         )

@@ -116,6 +116,11 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
     """Those of `call_secrets` without which it cannot be called."""
     call_outputs: dict[str, Scalar] = {}
 
+    text: str = ""
+    """The file's text, where it stands for one that is not in the repository."""
+    notes: tuple[str, ...] = ()
+    """What such a file does otherwise."""
+
     @property
     def file(self) -> str:
         """`ci.yml`."""

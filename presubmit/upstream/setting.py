@@ -30,9 +30,11 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     vars: Mapping[str, Any] = {}
     substitutes: Collection[str] = ()
     """Actions that the user substitutes: `owner/name`."""
-    support: Callable[[Wanted, Here | None], Support]
-    remote: Callable[[str, Mapping[str, Any]], str]
-    """Why a call of another repository's workflow cannot be replayed; empty where it can."""
+    support: Callable[[Wanted, Here], Support]
+    remote: Callable[[str, Mapping[str, Any], Here | None, Mapping[str, Any]], str]
+    """Why a call (with these inputs, in this `github` context) of another repository's workflow cannot be replayed."""
+    remote_workflow: Callable[[str, Mapping[str, Any], Mapping[str, Any]], Workflow | None]
+    """The workflow that stands for it; everything in it is evaluated."""
     load: Callable[[str], Workflow | None]
     """Reads a local reusable workflow: `./.github/workflows/x.yml`."""
     read_action: Callable[[str], ActionFile | None]

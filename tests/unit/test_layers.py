@@ -34,7 +34,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.run",),
     ("presubmit.upstream_reading",),
     ("presubmit.upstream_run",),
-    ("presubmit.upstream_plan",),
+    ("presubmit.upstream_plan", "presubmit.upstream_eval"),
     # What the other commands do.
     (
         "presubmit.imagebuild",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from presubmit.replay.job.values import CellResult, Conclusion
-from presubmit.upstream.call_inputs import call_inputs
+from presubmit.upstream.call_inputs import call_inputs, given_inputs
 from presubmit.upstream.cells import CellState, JobCell
 from presubmit.upstream.expressions import to_string
 from presubmit.upstream.jobs import (
@@ -261,7 +261,7 @@ class Graph:
         fail_fast: bool,
     ) -> Needed:
         inside = {**contexts, "matrix": dict(cell.values) or None}
-        if job.uses is not None and local_form(str(job.uses.value)).startswith("./"):
+        if job.uses is not None:
             return self._call(top, job, inside, made)
         if not self._wants_cell(made.id):
             return Needed(result="skipped")
@@ -336,15 +336,22 @@ class Graph:
     def _call(self, top: Workflow, job: Job, contexts: Mapping[str, Any], made: JobCell) -> Needed:
         """Run the jobs of a local reusable workflow; the call ends as they do."""
         assert job.uses is not None  # noqa: S101 - asked by the caller
-        called = self._setting.load(local_form(str(job.uses.value)))
-        if called is None:
-            return self._broken(
-                made, JobError(f"workflow {job.uses.value} cannot be read", job.uses.mark)
-            )
+        uses = local_form(str(job.uses.value))
+        if not self._wants_job(made.id):
+            return Needed(result="skipped")
         try:
-            inputs = call_inputs(job, called, contexts)
+            called, inputs = self._called(uses, job, contexts)
         except JobError as error:
             return self._broken(made, error)
+        if called is None:
+            github = contexts["github"]
+            lacks = self._setting.remote(uses, given_inputs(job, contexts), self._setting.here, github)
+            reason = lacks or f"workflow {uses}"
+            line = job.uses.mark.line
+            self._end(
+                msgspec.structs.replace(made, state=CellState.NOT_REPLAYED, reason=reason, line=line)
+            )
+            return Needed(result="skipped", absent=reason)
         prefix = f"{made.id.partition('/')[2]}/"
         inner = self._jobs(top, called, inputs, prefix)
         jobs = {name: {"result": n.result, "outputs": n.outputs} for name, n in inner.items()}
@@ -358,6 +365,20 @@ class Graph:
                 return self._broken(made, error)
         together = _together([*inner.values()])
         return Needed(result=together.result, outputs=outputs, absent=together.absent)
+
+    def _called(
+        self, uses: str, job: Job, contexts: Mapping[str, Any]
+    ) -> tuple[Workflow | None, dict[str, Any]]:
+        """Give a called workflow and its inputs; None for one of another repository without a substitute."""
+        if not uses.startswith("./"):
+            inputs, github = given_inputs(job, contexts), contexts["github"]
+            if self._setting.remote(uses, inputs, self._setting.here, github):
+                return None, {}
+            return self._setting.remote_workflow(uses, inputs, github), {}
+        called = self._setting.load(uses)
+        if called is None:
+            raise JobError(f"workflow {uses} cannot be read", job.mark)
+        return called, call_inputs(job, called, contexts)
 
     # --- helpers ----------------------------------------------------------------------------------------------------
 

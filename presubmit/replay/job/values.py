@@ -78,6 +78,8 @@ class CellAssignment(Value, frozen=True, kw_only=True):
     """The checked-out snapshot on the host, read only: the workflow file is read from it."""
     workflow: str
     """`.github/workflows/ci.yml`."""
+    workflow_text: str = ""
+    """The workflow itself, where it is not a file of the tree."""
     job: str
     github: dict[str, Any]
     matrix: dict[str, Any] | None = None
@@ -120,5 +122,7 @@ class CellAssignment(Value, frozen=True, kw_only=True):
     name: str
     """File-system name of the cell: `logs/<name>.log`, `results/<name>.json`."""
     events: str
+    notes: tuple[str, ...] = ()
+    """What is otherwise than upstream before the first step."""
     timeout: float = 21600.0
     """Seconds that the cell may take at most (`timeout-minutes`, 360 minutes on GitHub)."""

@@ -126,6 +126,27 @@ def test_a_link_to_a_system_folder_is_refused(tmp_path: Path) -> None:
         binds([BoxMount(source=str(tmp_path / "link"), target="/x")])
 
 
+def test_a_volume_is_mounted_by_name_and_without_what_the_image_has_there() -> None:
+    volume = BoxMount(source="name", target="/x", kind="volume")
+    assert binds([volume]) == [
+        {
+            "Type": "volume",
+            "Source": "name",
+            "Target": "/x",
+            "ReadOnly": False,
+            "VolumeOptions": {"NoCopy": True},
+        }
+    ]
+
+
+def test_the_folder_for_a_volume_is_made_in_the_mount_around_it(tmp_path: Path) -> None:
+    outer = BoxMount(source=str(tmp_path), target="/work")
+    volume = BoxMount(source="name", target="/work/a/b", kind="volume")
+    prepare_mount_points([outer, volume], workdir="/work/a/b/c")
+    assert (tmp_path / "a" / "b").is_dir()
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
 @pytest.mark.parametrize("target", ["x", "/a/../b"])
 def test_a_target_that_is_not_absolute_is_refused(tmp_path: Path, target: str) -> None:
     with pytest.raises(EngineError, match="not an absolute path"):

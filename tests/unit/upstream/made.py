@@ -77,7 +77,8 @@ def setting(files: Mapping[str, str] | None = None, **changes: Any) -> Setting:
         "facts": facts(),
         "here": HERE,
         "support": support,
-        "remote": lambda uses, _inputs: f"workflow {uses}",
+        "remote": lambda uses, *_: f"workflow {uses}",
+        "remote_workflow": lambda *_: None,
         "load": load,
         "read_action": lambda uses: (
             read_action(texts[f"{uses.removeprefix('./')}/action.yml"].encode(), "action.yml")[0]

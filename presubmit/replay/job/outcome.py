@@ -1,0 +1,170 @@
+"""What a cell's end means for the change: a step result with findings that the base's can be compared with."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Final
+
+from presubmit.replay.job.values import Conclusion
+from presubmit.upstream.cells import CellState
+from presubmit.values import Finding, Outcome, Role, StepResult
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from presubmit.replay.job.graph import Ended
+    from presubmit.replay.job.values import CellResult, StepRecord
+    from presubmit.upstream.cells import JobCell
+
+# pytest's short summary: what failed, whatever else was printed.
+_SUMMARY: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_VARYING: Final = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?|/tmp/\S+")
+_LAST_LINES: Final = 15
+
+
+def step_result(ended: Ended, folder: Path, *, required: bool, prefix: str = "") -> StepResult:
+    """Give a cell's end as the result of a step; `required` asks for cells that are not replayed as well."""
+    cell, result = ended.cell, ended.result
+    name = f"{prefix}{file_name(cell.id)}"
+    outcome, reason = _outcome(ended)
+    log = folder / "logs" / f"{name}.log"
+    return StepResult(
+        id=cell.id,
+        role=Role.UPSTREAM,
+        outcome=outcome,
+        reason=reason,
+        required=required or cell.state is CellState.REPLAYED,
+        origin=cell.origin,
+        seconds=result.seconds if result else 0.0,
+        log=f"logs/{name}.log" if log.is_file() else "",
+        findings=_findings(cell, result) if outcome is Outcome.FAILED and result else (),
+        advice=_warnings(result) if result else (),
+        notes=(*cell.notes, *_notes(ended)),
+    )
+
+
+def _outcome(ended: Ended) -> tuple[Outcome, str]:
+    cell, result = ended.cell, ended.result
+    if result is None or cell.state is not CellState.REPLAYED:
+        return Outcome.SKIPPED, cell.reason
+    if result.error:
+        return Outcome.ERROR, result.error
+    match result.conclusion:
+        case Conclusion.SUCCESS:
+            return Outcome.PASSED, _ran(result)
+        case Conclusion.FAILURE:
+            return (Outcome.PASSED if ended.tolerated else Outcome.FAILED), _why(result)
+        case Conclusion.CANCELLED if result.steps:
+            return Outcome.FAILED, _why(result)
+        case _:
+            return Outcome.SKIPPED, "; ".join(result.notes)
+
+
+def _ran(result: CellResult) -> str:
+    ran = [step for step in result.steps if step.outcome is not Conclusion.SKIPPED]
+    stubbed = sum(step.kind == "stubbed" for step in result.steps)
+    text = f"{len(ran)} steps"
+    return f"{text}, {stubbed} stubbed" if stubbed else text
+
+
+def _why(result: CellResult) -> str:
+    bad = [s for s in result.steps if s.conclusion in {Conclusion.FAILURE, Conclusion.CANCELLED}]
+    if not bad:
+        return "; ".join(result.notes) or str(result.conclusion)
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    return f"{bad[0].name}: {bad[0].reason}{more}"
+
+
+def _notes(ended: Ended) -> tuple[str, ...]:
+    result = ended.result
+    if result is None:
+        return ()
+    tolerated = (
+        ("it failed; upstream tolerates that (continue-on-error)",)
+        if (ended.tolerated and result.conclusion is Conclusion.FAILURE)
+        else ()
+    )
+    steps = tuple(
+        f"{step.name} ({step.origin}): {step.reason}"
+        for step in result.steps
+        if step.reason
+        and step.kind in {"substituted", "stubbed"}
+        and step.outcome is Conclusion.SUCCESS
+    )
+    soft = tuple(
+        f"{step.name} ({step.origin}) failed, tolerated: {step.reason}"
+        for step in result.steps
+        if step.outcome is Conclusion.FAILURE and step.conclusion is Conclusion.SUCCESS
+    )
+    return (
+        *tolerated,
+        *steps,
+        *soft,
+        *(note for note in result.notes if note not in ended.cell.notes),
+    )
+
+
+def _findings(cell: JobCell, result: CellResult) -> tuple[Finding, ...]:
+    bad = [s for s in result.steps if s.conclusion in {Conclusion.FAILURE, Conclusion.CANCELLED}]
+    found = [_finding(cell, step) for step in bad]
+    if not found:
+        found = [
+            Finding(
+                kind="job",
+                subject=f"{cell.id}: {result.conclusion}",
+                tool="upstream",
+                message=_why(result),
+                file=cell.workflow,
+                line=cell.line,
+            )
+        ]
+    return tuple(found)
+
+
+def _finding(cell: JobCell, step: StepRecord) -> Finding:
+    file, _, line = step.origin.partition(":")
+    folder = cell.workflow.rpartition("/")[0]
+    return Finding(
+        kind="job",
+        subject=f"{cell.id}: {step.name} [{signature(step.tail or step.reason)}]",
+        tool="upstream",
+        message=f"{cell.id}: {step.name}: {step.reason}",
+        file=file if "/" in file else f"{folder}/{file}",
+        line=int(line) if line.isdigit() else None,
+    )
+
+
+def signature(tail: str) -> str:
+    """Name what a failing step printed: by pytest's own list of failures, else by its last lines without numbers.
+
+    Two failures of one step with the same signature are taken for one; with another, for two.
+    """
+    text = _COLOUR.sub("", tail)
+    failing = sorted(set(_SUMMARY.findall(text)))
+    lines = failing or [
+        _VARYING.sub("0", line.strip()) for line in text.splitlines()[-_LAST_LINES:]
+    ]
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def _warnings(result: CellResult) -> tuple[Finding, ...]:
+    """Give the annotations that steps made: they point to lines of the project's own files."""
+    return tuple(
+        Finding(
+            kind="job",
+            subject=f"{note.file}: {note.message}",
+            tool="annotation",
+            message=f"{note.level}: {f'{note.title}: ' if note.title else ''}{note.message}",
+            file=note.file,
+            line=note.line,
+        )
+        for note in result.annotations
+    )
+
+
+def file_name(cell: str) -> str:
+    """Give a name for a cell's files: readable, of harmless characters, and another for every cell."""
+    readable = "".join(c if c.isalnum() or c in "-_.=" else "-" for c in cell)[:80].strip("-.")
+    return f"{readable}-{hashlib.sha256(cell.encode()).hexdigest()[:6]}"

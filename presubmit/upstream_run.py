@@ -1,0 +1,501 @@
+"""`presubmit replay` as one line of values: change, cells, results, verdict, report."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import signal
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from presubmit.errors import ExitCode, PresubmitError, UsageError
+from presubmit.reading import RunOptions, read_all
+from presubmit.replay.job.graph import Graph
+from presubmit.replay.job.house import House, Place, find_here, local_images
+from presubmit.replay.job.launch import Launcher
+from presubmit.replay.job.origin import make_origin
+from presubmit.replay.job.outcome import file_name, step_result
+from presubmit.replay.job.sources import open_sources
+from presubmit.report.cells import WORDS, markdown_cells
+from presubmit.report.folder import (
+    new_run_folder,
+    point_last,
+    process_mark,
+    settle_dead_runs,
+    write_json,
+)
+from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, run_json
+from presubmit.report.markdown import render_report
+from presubmit.run import Terminated, terminate
+from presubmit.upstream.cells import CellState, JobCell, by_workflow, summary
+from presubmit.upstream.names import find_cells
+from presubmit.upstream_reading import Upstream, read_event, read_upstream
+from presubmit.values import (
+    BaseResults,
+    Mode,
+    Outcome,
+    Plan,
+    PlanStep,
+    Replay,
+    Role,
+    Selection,
+    StepResult,
+    TargetKind,
+    Tier,
+    builtins_of,
+    counted,
+    encode,
+)
+from presubmit.verdict import judge
+from presubmit.where import boot_id, find_where, start_connecting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from presubmit.reading import Reading
+    from presubmit.replay.job.graph import Ended
+    from presubmit.report.terminal import Terminal
+    from presubmit.upstream.here import Here
+    from presubmit.values import Change
+    from presubmit.where import Where
+
+
+_ROLES: Final = frozenset({"lint", "build", "tests", "docs", "bench", "other"})
+
+
+class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line of `replay` says."""
+
+    run: RunOptions
+    """Target, base and place, as for `presubmit run`."""
+    queries: tuple[str, ...] = ()
+    everything: bool = False
+    event: str = "pull_request"
+    needs: bool = True
+    """Whether the jobs that a chosen cell needs are replayed as well."""
+    fail_fast: bool = True
+    parallel: int = 0
+    root: bool = False
+    require_complete: bool = False
+
+
+def cmd_replay(options: ReplayOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
+    """Replay jobs of upstream CI for this change, as their workflows are written."""
+    try:
+        return _replay(options, terminal, environ)
+    except Terminated:
+        return ExitCode.TERMINATED  # before there was a run to settle
+
+
+def _replay(options: ReplayOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
+    began = time.monotonic()
+    previous = signal.signal(signal.SIGTERM, terminate)
+    with ExitStack() as stack:
+        stack.callback(signal.signal, signal.SIGTERM, previous)
+        connecting = start_connecting(options.run, environ)
+        reading = read_all(options.run, environ)
+        settle_dead_runs(Path(reading.change.top), boot=boot_id())
+        where = find_where(reading, options.run, stack, connecting)
+        root = options.root or reading.config.config.replay.user == "root"
+        place = make_place(reading, where, environ, root=root, pull=options.run.pull)
+        replay = _Replay(reading, options, terminal, where, place, find_here(place))
+        return replay.go(began)
+
+
+def make_place(
+    reading: Reading, where: Where, environ: Mapping[str, str], *, root: bool, pull: bool = False
+) -> Place:
+    """Say where cells run."""
+    config = reading.config.config
+    facts = read_event(reading)
+    return Place(
+        cache=reading.cache,
+        repository=reading.cache.parent.name,
+        name=facts.repository.partition("/")[2],
+        engine=where.engine,
+        image=where.image,
+        container=config.container,
+        environ=environ,
+        root=root,
+        substitutes={name: action.run for name, action in config.actions.items()},
+        pull=pull,
+    )
+
+
+class _Replay:
+    """One replay: it holds what was measured so far, so that nothing of it is lost however it ends."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        options: ReplayOptions,
+        terminal: Terminal,
+        where: Where,
+        place: Place,
+        here: Here,
+    ) -> None:
+        self.reading = reading
+        self.options = options
+        self.terminal = terminal
+        self.where = where
+        self.place = place
+        self.here = here
+        self.change = reading.change
+        self.top = Path(reading.change.top)
+        self.results: dict[str, StepResult] = {}
+        self.cells: dict[str, JobCell] = {}
+
+    def go(self, began: float) -> ExitCode:
+        """Choose, run, judge, report; give the exit code."""
+        with ExitStack() as stack:
+            house = self.open_house(stack, self.change)
+            upstream = self.read(house, of_base=False)
+            wanted = choose_cells(upstream.cells, self.options)
+            chosen = with_needs(upstream.cells, wanted) if self.options.needs else wanted
+            self.cells = {cell.id: cell for cell in chosen}
+            self._head(upstream, chosen)
+            folder = new_run_folder(self.top, self.change.target.tree)
+            facts = self._facts(chosen)
+            (folder / "plan.json").write_bytes(encode(facts.plan))
+            run = _Running(self, folder, facts)
+            return run.go(stack, house, upstream, chosen, began)
+
+    def open_house(self, stack: ExitStack, change: Change) -> House:
+        """Lay out the tree that cells run on."""
+        facts = read_event(self.reading)
+        origin = make_origin(
+            self.reading.repository,
+            change,
+            cache=self.reading.cache,
+            base_branch=facts.base_ref,
+            name=facts.repository,
+            server=facts.server_url,
+        )
+        sources = stack.enter_context(
+            open_sources(
+                origin,
+                cache=self.reading.cache,
+                engine=self.where.engine,
+                image=self.where.image,
+            )
+        )
+        return House(self.place, sources, self.here)
+
+    def read(self, house: House, *, of_base: bool) -> Upstream:
+        """Read the workflows of a tree, judged by what there is here."""
+        return read_upstream(
+            self.reading,
+            event=self.options.event,
+            here=self.here,
+            merge=house.merge,
+            has_image=None if self.place.pull else local_images(self.place.engine),
+            of_base=of_base,
+        )
+
+    def _head(self, upstream: Upstream, chosen: Sequence[JobCell]) -> None:
+        python = f"this host, Python {platform.python_version()}"
+        self.terminal.heading(self.change, self.where.image, python, command="replay")
+        for problem in upstream.problems:
+            self.terminal.line(f"note {problem}", "yellow")
+        for note in (*self.reading.warnings, *self.where.notes):
+            self.terminal.line(f"note {note}", "yellow")
+        self.terminal.line(f"plan {counted(len(chosen), 'cell')}   {summary(upstream.cells)}")
+        self.terminal.line()
+        for cell in chosen:
+            self.terminal.know(_plan_step(cell))
+
+    def _facts(self, chosen: Sequence[JobCell]) -> RunFacts:
+        steps = tuple(_plan_step(cell) for cell in chosen if cell.state is CellState.REPLAYED)
+        return RunFacts(
+            started=now(),
+            pid=os.getpid(),
+            process=process_mark(os.getpid()) or "",
+            boot=boot_id(),
+            change=self.change,
+            selection=Selection(
+                mode=Mode.ALL, tests=(), known=0, why="jobs run as they are written"
+            ),
+            plan=Plan(tier=Tier.FULL, steps=steps),
+            environment=self.where.environment(),
+        )
+
+
+class _Running:
+    """The part of a replay that has a run folder."""
+
+    def __init__(self, replay: _Replay, folder: Path, facts: RunFacts) -> None:
+        self.replay = replay
+        self.folder = folder
+        self.facts = facts
+        self.ended: list[Ended] = []
+        self.launcher = Launcher(
+            folder, started=replay.terminal.started, progressed=replay.terminal.progressed
+        )
+
+    def go(
+        self,
+        stack: ExitStack,
+        house: House,
+        upstream: Upstream,
+        chosen: Sequence[JobCell],
+        began: float,
+    ) -> ExitCode:
+        """Run the cells and what the base says of their failures."""
+        replay = self.replay
+        self._write(running=True)
+        point_last(self.folder)
+        try:
+            try:
+                self._run(house, upstream, chosen, self._ended)
+                stack.close()  # the base's cells need the lane
+                base = self._ask_base()
+            finally:
+                self.launcher.close()
+        except KeyboardInterrupt:
+            return self._stopped("interrupted", ExitCode.INTERRUPTED)
+        except Terminated:
+            return self._stopped("terminated", ExitCode.TERMINATED)
+        except (PresubmitError, OSError) as error:
+            code = error.exit_code if isinstance(error, PresubmitError) else ExitCode.ENVIRONMENT
+            with contextlib.suppress(OSError):  # the disk that was full may still be
+                write_json(
+                    self.folder / "run.json",
+                    failed_to_run(self._json(running=False), str(error), exit_code=int(code)),
+                )
+            raise
+        return self._finish(base, upstream, replay.options, began)
+
+    def _run(
+        self,
+        house: House,
+        upstream: Upstream,
+        chosen: Sequence[JobCell],
+        ended: Callable[[Ended], None],
+        *,
+        prefix: str = "",
+    ) -> None:
+        replay = self.replay
+        parallel = replay.options.parallel or replay.reading.config.config.replay.parallel
+        graph = Graph(
+            upstream.setting,
+            chosen=chosen,
+            run=lambda order, stoppers: house.run(
+                order, stoppers, launcher=self.launcher, folder=self.folder, prefix=prefix
+            ),
+            ended=ended,
+            parallel=parallel or max(1, (os.cpu_count() or 2) // 2),
+            fail_fast=replay.options.fail_fast,
+        )
+        starting = by_workflow(
+            cell for cell in upstream.cells if cell.starts or cell.state is CellState.FILTERED
+        )
+        graph.go(
+            [w for w in upstream.workflows if w.path in starting and _started(starting[w.path])]
+        )
+
+    def _ended(self, ended: Ended) -> None:
+        self.ended.append(ended)
+        self.replay.cells[ended.cell.id] = ended.cell
+        result = step_result(ended, self.folder, required=self.replay.options.require_complete)
+        self.replay.results[ended.cell.id] = result
+        self.replay.terminal.ended(result)
+        self._write(running=True)
+
+    def _ask_base(self) -> BaseResults:
+        """Run the failing cells on the base, by the base's own workflows."""
+        replay = self.replay
+        failing = [r.id for r in replay.results.values() if r.outcome is Outcome.FAILED]
+        if not failing:
+            return BaseResults(reason="nothing had to be asked of the base")
+        if replay.options.run.check_base == "never":
+            return BaseResults(reason="the base was not asked (--check-base never)")
+        results: dict[str, StepResult] = {}
+
+        def ended(one: Ended) -> None:
+            result = step_result(one, self.folder, required=False, prefix="base.")
+            results[one.cell.id] = result
+            replay.terminal.ended(msgspec.structs.replace(result, id=f"base.{one.cell.id}"))
+
+        with ExitStack() as stack:
+            house = replay.open_house(stack, base_as_change(replay.change))
+            upstream = replay.read(house, of_base=True)
+            known = {cell.id: cell for cell in upstream.cells if cell.state is CellState.REPLAYED}
+            asked = [known[name] for name in failing if name in known]
+            wanted = with_needs(upstream.cells, asked)
+            for cell in wanted:
+                replay.terminal.know(_plan_step(cell), prefix="base.")
+            self._run(house, upstream, wanted, ended, prefix="base.")
+        return BaseResults(lint=results, reason="the base has no such cell")
+
+    # --- keeping ----------------------------------------------------------------------------------------------------
+
+    def _ordered(self) -> list[StepResult]:
+        return [*self.replay.results.values()]
+
+    def _json(self, *, running: bool) -> dict[str, object]:
+        cells = [builtins_of(cell) for cell in self.replay.cells.values()]
+        results = [
+            builtins_of(ended.result) for ended in list(self.ended) if ended.result is not None
+        ]
+        run = run_json(self.facts, self._ordered(), None, running=running)
+        return {**run, "tier": "replay", "cells": cells, "cell_results": results}
+
+    def _write(self, *, running: bool) -> None:
+        write_json(self.folder / "run.json", self._json(running=running))
+
+    def _stopped(self, word: str, code: ExitCode) -> ExitCode:
+        self.launcher.stop(word)
+        run = interrupted(self._json(running=False), exit_code=int(code))
+        write_json(self.folder / "run.json", run)
+        terminal = self.replay.terminal
+        terminal.line(f"INTERRUPTED   (exit {int(code)})", "bold red")
+        terminal.line(f"what was measured: {self.folder.relative_to(self.replay.top)}/run.json")
+        return code
+
+    def _finish(
+        self, base: BaseResults, upstream: Upstream, options: ReplayOptions, began: float
+    ) -> ExitCode:
+        replay = self.replay
+        results = self._ordered()
+        ran = {r.id for r in results}
+        steps = tuple(
+            step for step in self.facts.plan.steps if step.id in ran or not _later(replay, step)
+        )
+        plan = msgspec.structs.replace(
+            self.facts.plan,
+            steps=steps,
+            unavailable=_unavailable(replay.cells.values(), results, options),
+        )
+        verdict = judge(plan, results, base)
+        seconds = time.monotonic() - began
+        cells = [*replay.cells.values()]
+        run = run_json(self.facts, results, verdict, running=False)
+        extra = self._json(running=False)
+        write_json(
+            self.folder / "run.json",
+            {
+                **run,
+                "tier": "replay",
+                "cells": extra["cells"],
+                "cell_results": extra["cell_results"],
+                "summary": summary(upstream.cells),
+            },
+        )
+        report = render_report(self.facts, results, verdict, seconds)
+        parts = [report, "## Upstream's jobs", "", *markdown_cells(upstream.cells), ""]
+        parts += [summary(upstream.cells), "", *self._summaries(cells)]
+        (self.folder / "report.md").write_text(
+            "\n".join(parts), encoding="utf-8", errors="backslashreplace"
+        )
+        replay.terminal.verdict(verdict, seconds, self.folder, replay.top)
+        replay.terminal.line(summary(upstream.cells))
+        return ExitCode(verdict.exit_code)
+
+    def _summaries(self, cells: Sequence[JobCell]) -> list[str]:
+        """Give what the steps wrote to GITHUB_STEP_SUMMARY, each cell's under its name."""
+        lines: list[str] = []
+        for cell in cells:
+            path = self.folder / "summaries" / f"{file_name(cell.id)}.md"
+            with contextlib.suppress(OSError):
+                text = path.read_text(encoding="utf-8", errors="replace").strip()
+                if text:
+                    lines += [f"## Summary of {cell.id}", "", text, ""]
+        return lines
+
+
+def base_as_change(change: Change) -> Change:
+    """Give the base as if it were what is tested."""
+    target = msgspec.structs.replace(
+        change.target,
+        kind=TargetKind.COMMIT,
+        commit=change.base.commit,
+        tree=change.base.tree,
+        snapshot=change.base.commit,
+        dirty=(),
+        untracked=(),
+    )
+    return msgspec.structs.replace(change, target=target, files=())
+
+
+def _later(replay: _Replay, step: PlanStep) -> bool:
+    cell = replay.cells.get(step.id)
+    return cell is not None and cell.later
+
+
+def _started(cells: Sequence[JobCell]) -> bool:
+    return any(cell.job for cell in cells)
+
+
+def _unavailable(
+    cells: Iterable[JobCell], results: Sequence[StepResult], options: ReplayOptions
+) -> tuple[str, ...]:
+    """Say what makes a replay incomplete: cells that are not here, where that was asked for; or none at all ran."""
+    missing = [
+        f"{cell.id}: {WORDS[cell.state]}, {cell.reason}"
+        for cell in cells
+        if cell.state in {CellState.NOT_REPLAYED, CellState.BLOCKED}
+    ]
+    ran = any(r.outcome in {Outcome.PASSED, Outcome.FAILED, Outcome.ERROR} for r in results)
+    if options.require_complete or (missing and not ran):
+        return tuple(missing)
+    return ()
+
+
+def _plan_step(cell: JobCell) -> PlanStep:
+    return PlanStep(
+        id=cell.id,
+        role=Role.UPSTREAM,
+        title=cell.id,
+        work=Replay(cell=cell.id),
+        origin=cell.origin,
+        why=cell.reason,
+    )
+
+
+# --- choosing ---------------------------------------------------------------------------------------------------------
+
+
+def choose_cells(cells: Sequence[JobCell], options: ReplayOptions) -> tuple[JobCell, ...]:
+    """Give the cells that the command line names: by query, by role, or all that upstream starts.
+
+    Raises UsageError for a name that is none.
+    """
+    if options.everything:
+        return tuple(cell for cell in cells if cell.job)
+    if not options.queries:
+        raise UsageError(
+            "no job is named",
+            hint="`presubmit plan --upstream` lists them; `presubmit replay --all` takes all",
+        )
+    chosen: dict[str, JobCell] = {}
+    for text in options.queries:
+        if text in _ROLES and not any(cell.job == text for cell in cells):
+            found = tuple(cell for cell in cells if cell.role == text)
+            if not found:
+                raise UsageError(
+                    f"no job of upstream has the role {text}", hint="presubmit plan --upstream"
+                )
+        else:
+            found = find_cells(text, cells)
+        chosen |= {cell.id: cell for cell in found}
+    return tuple(chosen.values())
+
+
+def with_needs(cells: Sequence[JobCell], chosen: Sequence[JobCell]) -> tuple[JobCell, ...]:
+    """Add the cells of all jobs that the chosen ones need, however far away, in the order of the files."""
+    wanted = {cell.id for cell in chosen}
+    waiting = list(chosen)
+    while waiting:
+        cell = waiting.pop()
+        for other in cells:
+            if other.workflow != cell.workflow or other.id in wanted:
+                continue
+            if any(other.job == need or other.job.startswith(f"{need}/") for need in cell.needs):
+                wanted.add(other.id)
+                waiting.append(other)
+    return tuple(cell for cell in cells if cell.id in wanted)
