@@ -124,6 +124,9 @@ class TestsConfig(Value, frozen=True, kw_only=True):
         int, Meta(ge=0, description="Failing tests that are run again at the most.")
     ] = 50
     timeout: Annotated[float, Meta(gt=0, description="Seconds that one shard may take.")] = 3600.0
+    env: Annotated[
+        tuple[str, ...], Meta(description="Variables of build and tests, `NAME=value`.")
+    ] = ()
     always: Annotated[
         tuple[str, ...], Meta(description="Test files that run with every change.")
     ] = ()
@@ -210,6 +213,12 @@ class Config(Value, frozen=True, kw_only=True):
     lint: LintConfig = LintConfig()
     docs: DocsConfig = DocsConfig()
     replay: ReplayConfig = ReplayConfig()
+    upstream: Annotated[
+        str,
+        Meta(
+            description="`auto`: commands, extras and variables that nothing here names come from upstream's jobs; `no`."
+        ),
+    ] = "auto"
     actions: Annotated[
         dict[str, ActionConfig],
         Meta(description='Substitutes for actions, by name: `[actions."owner/name"]`.'),
@@ -233,6 +242,7 @@ _CHOICES: Final[Mapping[str, frozenset[str]]] = {
     "docs.convention": frozenset({"auto", "numpy", "google", "rst"}),
     "docs.binding": frozenset({"auto", "yes", "no"}),
     "docs.doctests": frozenset({"auto", "yes", "no"}),
+    "upstream": frozenset({"auto", "no"}),
     "replay.user": frozenset({"caller", "root"}),
 }
 
@@ -467,6 +477,24 @@ def project_files(read: Callable[[str], bytes | None]) -> ProjectFiles:
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
+
+
+UPSTREAM: Final = "upstream "
+"""How the origin of an option begins that a job of upstream gave: `upstream ci.yml:31`."""
+
+
+def fill_in(config: Sourced, options: Mapping[str, tuple[Any, str]]) -> Sourced:
+    """Set options that no source names, each with where its value comes from; what is named stays."""
+    open_ones = {name: both for name, both in options.items() if name not in config.origins}
+    origins = {**config.origins, **{name: at for name, (_, at) in open_ones.items()}}
+    filled = config.config
+    for name, (value, at) in open_ones.items():
+        table, _, option = name.rpartition(".")
+        kind = TABLES[table] if table else Config
+        converted = _convert_one(name, value, kind, option, at)
+        inner = msgspec.structs.replace(getattr(filled, table), **{option: converted})
+        filled = msgspec.structs.replace(filled, **{table: inner})
+    return Sourced(config=filled, origins=origins)
 
 
 def described_options() -> tuple[tuple[str, str], ...]:

@@ -9,17 +9,17 @@ import msgspec
 
 from presubmit.config import UPSTREAM, Sourced, fill_in
 from presubmit.upstream.cells import CellState
-from presubmit.upstream.gather import recipe_of
-from presubmit.upstream.narrowing import for_narrowing
-from presubmit.upstream.recipe import Runner
+from presubmit.upstream.recipes.gather import recipe_of
+from presubmit.upstream.recipes.narrowing import for_narrowing
+from presubmit.upstream.recipes.recipe import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from presubmit.upstream.cells import JobCell
     from presubmit.upstream.here import Here
-    from presubmit.upstream.job_commands import StepScript
-    from presubmit.upstream.recipe import Recipe, TestRun
+    from presubmit.upstream.recipes.job_commands import StepScript
+    from presubmit.upstream.recipes.recipe import Recipe, TestRun
 
 # Variables that a job sets for the machine that it runs on, or that a narrowed run must not have.
 _LEFT_ALONE: Final = frozenset({"PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PIP_INDEX_URL", "UV_INDEX_URL"})

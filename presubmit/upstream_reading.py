@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from presubmit.reading import Reading
     from presubmit.upstream.cells import JobCell
     from presubmit.upstream.here import Here
-    from presubmit.upstream.job_commands import StepScript
+    from presubmit.upstream.recipes.job_commands import StepScript
     from presubmit.upstream.model import ActionFile, Workflow
     from presubmit.upstream.nodes import Problem
 

@@ -59,7 +59,7 @@ def judge(
     results = tuple(results)
     failures = [
         msgspec.structs.replace(
-            f, repro=f.repro.replace("presubmit run", f"presubmit run{flags}", 1)
+            f, repro=re.sub(r"^presubmit (run|replay)", rf"\g<0>{flags}", f.repro)
         )
         for result in results
         for f in _failures(result, results, base, touched, renamed)
@@ -157,7 +157,7 @@ def _failures(
 
 
 def _kind(role: Role) -> str:
-    return "test" if role is Role.TESTS else str(role)
+    return {Role.TESTS: "test", Role.UPSTREAM: "job"}.get(role, str(role))
 
 
 # --- tests ----------------------------------------------------------------------------------------------------------
@@ -299,4 +299,6 @@ def _finding_failure(
 
 
 def _repro(result: StepResult) -> str:
+    if result.role is Role.UPSTREAM:
+        return f"presubmit replay {shlex.quote(result.id)}"
     return f"presubmit run --only {result.id}"

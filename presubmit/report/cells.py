@@ -27,18 +27,18 @@ _WIDEST: Final = 60
 def render_cells(cells: Sequence[JobCell], *, notes: bool = True) -> str:
     """Give the table: each cell, what becomes of it here, why, and where that stands."""
     width = min(_WIDEST, max([len(cell.id) for cell in cells] + [len("workflow / job")]))
-    lines = [f" {'workflow / job':<{width}}  {'here':<11}  why"]
+    lines = [f" {'workflow / job':<{width}}  {'here':<11}  {'for':<5}  why"]
     for group in by_workflow(cells).values():
         for cell in group:
             reason = one_line(cell.reason, 160)
-            role = f"-> {cell.role}: " if cell.role not in {"", "other"} else ""
             word = WORDS[cell.state] + ("?" if cell.later else "")
             lines.append(
-                f" {cell.id:<{width}}  {word:<11}  {role}{reason}   {cell.origin}".rstrip()
+                f" {cell.id:<{width}}  {word:<11}  {cell.role:<5}  {reason}   {cell.origin}".rstrip()
             )
             if notes and cell.state is CellState.REPLAYED:
                 lines += [
-                    f" {'':<{width}}  {'':<11}  note: {one_line(n, 160)}" for n in cell.notes
+                    f" {'':<{width}}  {'':<11}  {'':<5}  note: {one_line(n, 160)}"
+                    for n in cell.notes
                 ]
     if not cells:
         lines = ["There are no workflows in .github/workflows."]

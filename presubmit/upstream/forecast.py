@@ -29,10 +29,10 @@ from presubmit.upstream.triggers import Word, decide
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from presubmit.upstream.job_commands import StepScript
     from presubmit.upstream.jobs import Reference
     from presubmit.upstream.model import Job, Workflow
     from presubmit.upstream.nodes import Mark
+    from presubmit.upstream.recipes.job_commands import StepScript
 
 _ABSENT: Final = frozenset({CellState.NOT_REPLAYED, CellState.BLOCKED})
 
@@ -254,7 +254,6 @@ class _Walk:
                 self.cells[index] = msgspec.structs.replace(
                     made, later=made.later or bool(later), notes=(*notes, *made.notes)
                 )
-
 
     def _remote(
         self,

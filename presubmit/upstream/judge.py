@@ -19,7 +19,7 @@ from presubmit.upstream.jobs import (
 )
 from presubmit.upstream.names import display_name
 from presubmit.upstream.nodes import Mapping as MappingNode
-from presubmit.upstream.roles import StepScript, role_of
+from presubmit.upstream.recipes.roles import StepScript, role_of
 from presubmit.upstream.runners import RunnerVerdict, judge_runner
 from presubmit.upstream.uses import Wanted
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from presubmit.upstream.setting import Setting
 
 _NEST: Final = 10
+_SETS_UP: Final = re.compile(r"actions/(?:checkout|cache|setup-)|[^/]+/setup-")
 _SUDO: Final = re.compile(
     r"(?m)(?:^|[;&|(`]|\$\(|\bthen\b|\bdo\b|\belse\b)\s*(?:\w+=\S*\s+)*sudo\s"
 )
@@ -83,24 +84,23 @@ def judge_cell(
         role, role_reason = role_of(
             tuple(steps.scripts), job=job.id, name=name, workflow=workflow.file, read=setting.read
         )
-        found = {
-            "name": name,
-            "role": role,
-            "role_reason": role_reason,
-            "notes": tuple(dict.fromkeys(n for n in (judged.note, *steps.notes) if n)),
-            "image": judged.image or "",
-            "steps": tuple(steps.scripts),
-        }
-        mark = job.runs_on.mark if job.runs_on is not None else job.mark
-        if judged.lacks:
-            return Judged(**found, lacks=judged.lacks, mark=mark)
+        found = Judged(
+            name=name,
+            role=role,
+            role_reason=role_reason,
+            notes=tuple(dict.fromkeys(n for n in (judged.note, *steps.notes) if n)),
+            image=judged.image or "",
+            steps=tuple(steps.scripts),
+        )
+        lacks, mark = judged.lacks, job.runs_on.mark if job.runs_on is not None else job.mark
         for node, what in ((job.container, "container"), (job.services, "services")):
-            if template.unknown(node, known):
-                continue
-            lacks = _images(evaluate(node, inside), what, setting)
-            if lacks and node is not None:
-                return Judged(**found, lacks=lacks, mark=node.mark)
-        return Judged(**found, lacks=steps.lacks, mark=steps.mark)
+            if node is not None and not lacks and not template.unknown(node, known):
+                lacks, mark = _images(evaluate(node, inside), what, setting), node.mark
+        if not lacks:
+            lacks, mark = steps.lacks, steps.mark or mark
+        if not lacks and steps.only_stubs:
+            lacks, mark = f"{steps.only_stubs}: all that it does is done elsewhere", job.mark
+        return msgspec.structs.replace(found, lacks=lacks, mark=mark if lacks else None)
     except JobError as error:
         return Judged(name=name, lacks=str(error), mark=error.mark)
 
@@ -164,6 +164,13 @@ class _Steps:
         self.mark: Mark | None = None
         self.notes: list[str] = []
         self.scripts: list[StepScript] = []
+        self._stubs: list[str] = []
+        self._acts = False
+
+    @property
+    def only_stubs(self) -> str:
+        """The stub that is all the cell would do, apart from setting up: that would be green for nothing."""
+        return "" if self._acts or not self._stubs else f"action {self._stubs[0]}"
 
     def known(self, path: tuple[str, ...]) -> bool:
         return path[:1] != ("steps",) and self._known_job(path)
@@ -183,7 +190,9 @@ class _Steps:
             if runs is False:
                 continue
             contexts = self._with_env(step)
-            if step.control or (step.background is not None and step.background.value is not False):
+            if step.control or (
+                step.background is not None and step.background.value is not False
+            ):
                 what = step.control or "background"
                 self._lack(f"`{what}` steps", step, runs=runs, tolerated=tolerated)
             elif step.uses is not None:
@@ -251,6 +260,7 @@ class _Steps:
         wanted = Wanted(uses=uses, inputs=inputs, repository=self.setting.facts.repository or "")
         bare = uses.partition("@")[0].lower()
         if bare in self.setting.substitutes:
+            self._acts = True
             return
         if uses.startswith("./"):
             self._composite(step, uses, inputs, tolerated=tolerated, depth=depth)
@@ -261,7 +271,10 @@ class _Steps:
         if support.note:
             self.notes.append(support.note)
         if support.stub:
+            self._stubs.append(bare)
             self.notes.append(f"stubbed: {bare} ({self.file}:{step.mark.line})")
+        elif not _SETS_UP.match(bare):
+            self._acts = True
         if support.lacks:
             self._lack(support.lacks, step, runs=runs, tolerated=tolerated)
 
@@ -293,6 +306,7 @@ class _Steps:
         inner = _Steps(
             self.setting, {**self.contexts, "inputs": given}, self._known_job, action.path
         )
+        self._acts = True
         inner.walk(
             action.steps,
             job=None,
@@ -301,7 +315,9 @@ class _Steps:
             depth=depth + 1,
         )
         self.notes += inner.notes
-        self.scripts += [msgspec.structs.replace(s, line=step.mark.line) for s in inner.scripts]
+        self.scripts += [
+            msgspec.structs.replace(s, line=step.mark.line, within=False) for s in inner.scripts
+        ]
         if inner.lacks:
             self._lack(inner.lacks, step, runs=True, tolerated=tolerated)
 
@@ -326,6 +342,7 @@ class _Steps:
             or (job.working_directory if job else None)
             or (workflow.working_directory if workflow else None)
         )
+        self._acts = True
         self.scripts.append(
             StepScript(
                 script=text,

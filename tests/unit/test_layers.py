@@ -19,6 +19,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.history",),
     ("presubmit.change",),
     ("presubmit.upstream",),
+    ("presubmit.upstream_options",),
     ("presubmit.selector",),
     ("presubmit.convention",),
     ("presubmit.plan",),

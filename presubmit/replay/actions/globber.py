@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from presubmit.replay.job.action import ActionStep
 
 # $1 the answer's file, $2 whether names with a leading dot are left out, then the folders and files to look in.
-# Two walks, since find's own output and that of what it starts cannot be told apart in one file.
+# What cannot be read (a loop of links, a closed folder) is passed over. Two walks, since find's own output and that of what it starts cannot be told apart in one file.
 _FIND: Final = r"""
 answer=$1; hidden=$2; shift 2
 for root in "$@"; do
   [ -e "$root" ] || [ -L "$root" ] || continue
   if [ "$hidden" = no ]; then
-    find -L "$root" -name '.?*' -prune -o -type d -print0
+    find -L "$root" -name '.?*' -prune -o -type d -print0 || :
     printf '\0'
-    find -L "$root" -name '.?*' -prune -o ! -type d ! -type l -print0
+    find -L "$root" -name '.?*' -prune -o ! -type d ! -type l -print0 || :
   else
-    find -L "$root" -type d -print0
+    find -L "$root" -type d -print0 || :
     printf '\0'
-    find -L "$root" ! -type d ! -type l -print0
+    find -L "$root" ! -type d ! -type l -print0 || :
   fi
   printf '\0'
 done >"$answer" 2>/dev/null

@@ -23,7 +23,7 @@ _PATHS: Final = ("~/.cache/pre-commit",)
 # The whole output is kept beside the log, since only it tells why pre-commit could not begin.
 _RUN: Final = r"""
 out=$1; shift
-{ "$@" 2>&1; echo $? >"$out.code"; } | tee "$out"
+{ "$@" 2>&1 && code=0 || code=$?; echo "$code" >"$out.code"; } | tee "$out"
 code=$(cat "$out.code"); rm -f "$out.code"
 exit "${code:-1}"
 """

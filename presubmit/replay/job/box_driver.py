@@ -329,8 +329,8 @@ class _Step:
         chunks = self._shell.read(min(wait, _LOOK_SECONDS) if self._linger_until else wait)
         if chunks is None:
             raise LostError(
-                "the shell that runs the steps in the box was killed (by the step itself: `kill -9 -1` or the like?), "
-                "so it is not known how the step ended"
+                "it is not known how the step ended: the shell that runs the steps in the box was killed "
+                "(by the step itself, with `kill -9 -1` or the like?), or could start no process any more"
             )
         shown: list[tuple[int, bytes]] = []
         for stream, data in chunks:

@@ -195,12 +195,21 @@ class Graph:
             cell, state=CellState.FILTERED, line=decided.mark.line if decided.mark else cell.line
         )
         gone = next((name for name, need in ended.items() if need.absent), "")
+        absent = ""
         if gone:
             reason = f"needs {gone}, which is not replayed: {ended[gone].absent}"
-            self._end(msgspec.structs.replace(cell, state=CellState.BLOCKED, reason=reason))
-            return Needed(result="skipped", absent=f"needs {gone}")
-        self._end(msgspec.structs.replace(cell, reason=decided.reason))
-        return Needed(result="skipped")
+            cell = msgspec.structs.replace(cell, state=CellState.BLOCKED, reason=reason)
+            absent = f"needs {gone}"
+        else:
+            cell = msgspec.structs.replace(cell, reason=decided.reason)
+        below = [known for name, known in self._chosen.items() if _is_below(name, cell.id)]
+        for known in below or [cell]:
+            self._end(
+                msgspec.structs.replace(
+                    known, state=cell.state, reason=cell.reason, line=cell.line, file=cell.file
+                )
+            )
+        return Needed(result="skipped", absent=absent)
 
     def _broken(self, cell: JobCell, error: JobError) -> Needed:
         """Take down a job that cannot be made: it is a failure of the workflow upstream as well; the others go on."""
@@ -345,11 +354,15 @@ class Graph:
             return self._broken(made, error)
         if called is None:
             github = contexts["github"]
-            lacks = self._setting.remote(uses, given_inputs(job, contexts), self._setting.here, github)
+            lacks = self._setting.remote(
+                uses, given_inputs(job, contexts), self._setting.here, github
+            )
             reason = lacks or f"workflow {uses}"
             line = job.uses.mark.line
             self._end(
-                msgspec.structs.replace(made, state=CellState.NOT_REPLAYED, reason=reason, line=line)
+                msgspec.structs.replace(
+                    made, state=CellState.NOT_REPLAYED, reason=reason, line=line
+                )
             )
             return Needed(result="skipped", absent=reason)
         prefix = f"{made.id.partition('/')[2]}/"

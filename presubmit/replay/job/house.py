@@ -87,7 +87,8 @@ def local_images(engine: Engine | None) -> Callable[[str], bool] | None:
 def find_here(place: Place) -> Here:
     """Say what the devel image has (looked at once an image), or this host."""
     known = None
-    identity = place.image.id if place.image is not None else ""
+    # What is there depends on who looks: root has another PATH and other rights.
+    identity = f"{place.image.id} {place.root}" if place.image is not None else ""
     folder = place.cache / "here"
     if identity:
         known = read_here(folder, identity)
@@ -156,7 +157,7 @@ class House:
         kind = place.image.id if place.image is not None else "host"
         digest = hashlib.sha256(f"{kind} {place.root}".encode()).hexdigest()[:12]
         self._tools = place.cache / "tool-cache" / digest
-        self._caches = place.cache / "action-caches"
+        self._caches = place.cache / "action-caches" / digest
         for folder in (self._tools, self._caches):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -371,10 +372,11 @@ class House:
         with self._lock:
             cache = self.place.cache / "here"
             cache.mkdir(parents=True, exist_ok=True)
-            known = read_here(cache, image.id)
+            key = f"{image.id} {self.place.root}"
+            known = read_here(cache, key)
             if known is None:
                 known = probe(box, log=folder / "logs" / "probe.log")
-                write_here(cache, image.id, known)
+                write_here(cache, key, known)
         return msgspec.structs.replace(known, root=self.place.root or known.root)
 
     def _give_back(self, box: Box, log: Path) -> None:

@@ -10,7 +10,6 @@ import hashlib
 import os
 import re
 import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -24,6 +23,7 @@ from presubmit.upstream.event import base_branch as branch_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from presubmit.change.repository import Repository
     from presubmit.values import Change

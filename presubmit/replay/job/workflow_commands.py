@@ -71,6 +71,8 @@ class CommandError(Exception):
 
 def may_hold_command(text: str) -> bool:
     """Whether one of these lines may be a command; fast, since most of what is printed holds none."""
+    if "::" not in text:
+        return "##[" in text
     return text.startswith("::") or any(start in text for start in _STARTS)
 
 

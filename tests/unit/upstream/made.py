@@ -28,7 +28,9 @@ HERE = Here(
 
 def facts(*paths: str, base: str = "main") -> EventFacts:
     """Give the facts of a pull request that changes these files."""
-    files = tuple(ChangedFile(path=path, status=FileStatus.MODIFIED) for path in paths or ("a.py",))
+    files = tuple(
+        ChangedFile(path=path, status=FileStatus.MODIFIED) for path in paths or ("a.py",)
+    )
     return EventFacts(
         repository="octo/project",
         base_ref=base,

@@ -51,8 +51,16 @@ def test_each_cell_of_a_matrix_has_its_own_verdict() -> None:
     assert {name: (str(c.state), c.reason, c.line) for name, c in found.items()} == {
         "ci.yml/tests(os=ubuntu-latest,python=3.11)": ("replayed", "on: pull_request", 1),
         "ci.yml/tests(os=ubuntu-latest,python=3.12)": ("not replayed", "Python 3.12", 10),
-        "ci.yml/tests(os=windows-latest,python=3.11)": ("not replayed", "runs-on windows-latest", 4),
-        "ci.yml/tests(os=windows-latest,python=3.12)": ("not replayed", "runs-on windows-latest", 4),
+        "ci.yml/tests(os=windows-latest,python=3.11)": (
+            "not replayed",
+            "runs-on windows-latest",
+            4,
+        ),
+        "ci.yml/tests(os=windows-latest,python=3.12)": (
+            "not replayed",
+            "runs-on windows-latest",
+            4,
+        ),
     }
 
 
@@ -100,9 +108,7 @@ def test_what_needs_a_job_that_is_not_here_is_blocked() -> None:
 
 
 def test_blocked_goes_on_down_the_line() -> None:
-    text = (
-        f"{ON}jobs:\n{job('a', runs_on='macos-latest')}{job('b', 'needs: a')}{job('c', 'needs: b')}"
-    )
+    text = f"{ON}jobs:\n{job('a', runs_on='macos-latest')}{job('b', 'needs: a')}{job('c', 'needs: b')}"
     assert states(text)["ci.yml/c"] == "blocked"
 
 
@@ -179,9 +185,7 @@ def test_an_unknown_action_that_upstream_tolerates_is_a_note() -> None:
     )
     found = cells(text)["ci.yml/a"]
     assert found.state is CellState.REPLAYED
-    assert found.notes == (
-        "action odd/action: that step fails here, and is tolerated (ci.yml:6)",
-    )
+    assert found.notes == ("action odd/action: that step fails here, and is tolerated (ci.yml:6)",)
 
 
 def test_an_action_that_only_failures_reach_is_no_lack() -> None:
@@ -212,14 +216,30 @@ def test_the_users_own_substitute_is_no_lack() -> None:
 def test_a_stub_is_named() -> None:
     text = ON + (
         "jobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n"
-        "      - uses: codecov/codecov-action@v5\n"
+        "      - uses: codecov/codecov-action@v5\n      - run: 'true'\n"
     )
     assert cells(text)["ci.yml/a"].notes == ("stubbed: codecov/codecov-action (ci.yml:6)",)
 
 
+def test_a_job_of_nothing_but_stubs_is_not_green_for_doing_nothing() -> None:
+    text = ON + (
+        "jobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n"
+        "      - uses: actions/checkout@v5\n      - uses: codecov/codecov-action@v5\n"
+    )
+    assert cells(text)["ci.yml/a"].reason == (
+        "action codecov/codecov-action: all that it does is done elsewhere"
+    )
+
+
 @pytest.mark.parametrize(
     "script",
-    ["sudo apt-get update", "true && sudo make", "A=1 sudo x", "if true; then sudo x; fi", "$(sudo x)"],
+    [
+        "sudo apt-get update",
+        "true && sudo make",
+        "A=1 sudo x",
+        "if true; then sudo x; fi",
+        "$(sudo x)",
+    ],
 )
 def test_sudo_needs_root(script: str) -> None:
     text = f"{ON}jobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: {script!r}\n"
@@ -256,9 +276,7 @@ def test_the_image_of_a_container_must_be_here() -> None:
 
 
 def test_without_an_engine_nothing_is_said_of_interpreters() -> None:
-    text = ON + (
-        "jobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: sudo x\n"
-    )
+    text = ON + ("jobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: sudo x\n")
     assert states(text, here=None) == {"ci.yml/a": "replayed"}
 
 

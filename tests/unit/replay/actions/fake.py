@@ -124,7 +124,7 @@ class FakeStep:
     ) -> Said:
         # A box gives both streams as one.
         done = subprocess.run(
-            ["sh", "-c", script, "sh", *arguments],
+            ["sh", "-e", "-c", script, "sh", *arguments],
             cwd=cwd or self.cell.workspace,
             env={**self.env, **(env or {})},
             stdin=subprocess.DEVNULL,

@@ -46,7 +46,7 @@ def test_a_secret_of_one_letter_hides_every_such_letter_as_on_github() -> None:
         ('it\'s "x"&ü', 'it\'s \\"x\\"&ü'),
         ('it\'s "x"&ü', "it%27s%20%22x%22%26%C3%BC"),
         ('it\'s "x"&ü', "it&apos;s &quot;x&quot;&amp;ü"),
-        ('it\'s "x"&ü', 'it\'\'s "x"&ü'),
+        ('it\'s "x"&ü', "it''s \"x\"&ü"),
         ("tab\there\\", "tab\\there\\\\"),
         ('"in quotes"', "in quotes"),
     ],

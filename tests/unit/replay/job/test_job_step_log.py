@@ -77,7 +77,9 @@ def test_junk_becomes_replacements_and_split_characters_survive(bench: Bench) ->
 
 def test_commands_are_obeyed_and_not_shown(bench: Bench) -> None:
     text = bench.written(
-        b"a::b\n::set-output na", b"me=x::1\n::notice::bad\n", b"tests/a.py::t PASSED\n  ::group::G\n"
+        b"a::b\n::set-output na",
+        b"me=x::1\n::notice::bad\n",
+        b"tests/a.py::t PASSED\n  ::group::G\n",
     )
     assert text == "a::b\n##[notice]bad\ntests/a.py::t PASSED\n##[group]G\n"
     assert bench.commands.outputs == {"x": "1"}

@@ -4,7 +4,12 @@ import pytest
 
 from presubmit.replay.job.masks import Masks
 from presubmit.replay.job.values import Annotation
-from presubmit.replay.job.workflow_commands import Commands, may_be_command, may_hold_command, parse_command
+from presubmit.replay.job.workflow_commands import (
+    Commands,
+    may_be_command,
+    may_hold_command,
+    parse_command,
+)
 
 
 def commands(**env: str) -> Commands:
@@ -21,9 +26,19 @@ def commands(**env: str) -> Commands:
         ("::error file=a.py, line=3::t", "error", {"file": "a.py", " line": "3"}, "t"),
         ("::error file=,line==3,=x,y::t", "error", {"line": "3"}, "t"),
         ("::error title=a=b::t", "error", {"title": "a=b"}, "t"),
-        ("::error title=a%3Ab%2Cc%0Ad%25::x%0Ay%253A%3A", "error", {"title": "a:b,c\nd%"}, "x\ny%3A%3A"),
+        (
+            "::error title=a%3Ab%2Cc%0Ad%25::x%0Ay%253A%3A",
+            "error",
+            {"title": "a:b,c\nd%"},
+            "x\ny%3A%3A",
+        ),
         ("::group::a::b", "group", {}, "a::b"),
-        ("anything ##[warning file=x;line=2]te%5Dxt", "warning", {"file": "x", "line": "2"}, "te]xt"),
+        (
+            "anything ##[warning file=x;line=2]te%5Dxt",
+            "warning",
+            {"file": "x", "line": "2"},
+            "te]xt",
+        ),
         ("##[add-mask]secret%3B", "add-mask", {}, "secret;"),
     ],
 )
@@ -43,7 +58,9 @@ def test_other_lines_are_no_commands(line: str) -> None:
     assert commands().obey(line) == line
 
 
-@pytest.mark.parametrize("line", ["::error::x", "x ##[error]y", *(f"{s}::error::x" for s in " \t\v\f\xa0\u3000")])
+@pytest.mark.parametrize(
+    "line", ["::error::x", "x ##[error]y", *(f"{s}::error::x" for s in " \t\v\f\xa0\u3000")]
+)
 @pytest.mark.parametrize("before", ["", "text\n", "\n"])
 def test_a_look_at_many_lines_misses_no_command(line: str, before: str) -> None:
     assert may_hold_command(before + line)
@@ -58,7 +75,9 @@ def test_a_quick_look_misses_no_command() -> None:
 
 def test_an_annotation_says_where() -> None:
     one = commands()
-    shown = one.obey("::error file=src/a.py,line=3,endLine=3,col=5,endColumn=7,title=T::it%0Abroke")
+    shown = one.obey(
+        "::error file=src/a.py,line=3,endLine=3,col=5,endColumn=7,title=T::it%0Abroke"
+    )
     assert shown == "##[error]it\nbroke"
     assert one.annotations == [
         Annotation(
