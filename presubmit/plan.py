@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit import convention
+from presubmit.config import UPSTREAM
 from presubmit.errors import UsageError
 from presubmit.values import (
     Build,
@@ -207,7 +208,10 @@ def _lint_commands(
 ) -> list[tuple[LintCommand, str]]:
     lint = config.config.lint
     if lint.commands:
-        origin = config.origins.get("lint.commands", "config")
+        if config.origins.get("lint.commands", "").startswith(UPSTREAM):
+            # Upstream points its tools at folders, where they find the files that are theirs.
+            files = tuple(f for f in files if f.endswith((".py", ".pyi")))
+        origin = _origin(config, "lint.commands", "config")
         return [
             (
                 LintCommand(
@@ -217,7 +221,7 @@ def _lint_commands(
                     requirements=lint.packages,
                     timeout=lint.timeout,
                 ),
-                f"config {origin}",
+                origin,
             )
             for command in lint.commands
         ]
@@ -268,6 +272,7 @@ def build_work(facts: Facts, config: Sourced, *, tree: str, clean: bool) -> Buil
         native=native,
         project=str(facts.project.table("project").get("name", "")),
         python=config.config.container.python,
+        env=config.config.tests.env,
         timeout=build.timeout,
     )
     return _with_key(work, _build_inputs(facts, work, config, tree))
@@ -335,6 +340,9 @@ def _top(path: str) -> str:
     return parts[0]
 
 
+_INSTALLS: Final = ("build.extras", "build.groups", "build.requirements", "build.packages")
+
+
 def _build_steps(
     change: Change, facts: Facts, config: Sourced, *, needs_build: bool, clean: bool
 ) -> list[PlanStep]:
@@ -355,7 +363,9 @@ def _build_steps(
     kind = "extension modules" if work.native else "pure Python"
     origin = facts.backend.origin if facts.backend else "convention: nothing to install"
     if work.mode == "command":
-        origin = f"config {config.origins.get('build.command', 'build.command')}"
+        origin = _origin(config, "build.command", "config build.command")
+    elif names := [o for o in _INSTALLS if config.origins.get(o, "").startswith(UPSTREAM)]:
+        origin = f"{origin}, {_origin(config, names[0], '')}"
     return [
         PlanStep(
             id="build.1",
@@ -421,6 +431,7 @@ def _test_steps(
             on_path=config.config.build.mode == "none"
             or (config.config.build.mode == "auto" and facts.backend is None),
             project=str(facts.project.table("project").get("name", "")),
+            env=tests.env,
             timeout=tests.timeout,
         )
         steps.append(
@@ -439,7 +450,11 @@ def _test_steps(
 
 
 def _origin(config: Sourced, option: str, otherwise: str) -> str:
-    return f"config {config.origins[option]}" if option in config.origins else otherwise
+    """Say where an option comes from: `ci.yml:31`, `config pyproject.toml`, or a convention."""
+    found = config.origins.get(option)
+    if found is None:
+        return otherwise
+    return found.removeprefix(UPSTREAM) if found.startswith(UPSTREAM) else f"config {found}"
 
 
 def _expected(files: Sequence[str], seconds: Mapping[str, float]) -> float | None:

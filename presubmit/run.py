@@ -38,6 +38,8 @@ from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, 
 from presubmit.report.markdown import render_report
 from presubmit.selector import make_layout
 from presubmit.selector.layout import is_test
+from presubmit.upstream_options import Taken
+from presubmit.upstream_reading import take_options
 from presubmit.values import (
     BaseResults,
     Definition,
@@ -62,10 +64,11 @@ from presubmit.where import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
 
     from presubmit.change.mirror import Mirror
+    from presubmit.container.engine import Engine
     from presubmit.report.terminal import Terminal
     from presubmit.values import Change
 
@@ -96,20 +99,40 @@ def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) ->
         mirror = stack.enter_context(open_lane_mirror(reading, "head"))
         checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh, keep=KEEP)
         clean = checkout.needs_clean_build or options.fresh
+        where, missing = _look(reading, options, stack, engine)
+        raw = reading
+        reading, taken = take_options(reading, where if missing is None else None, environ)
         planned = plan_run(reading, mirror, options, history, clean=clean)
         # A change with nothing to check needs no engine.
-        where = find_where(reading, options, stack, engine) if planned.plan.steps else NOWHERE
+        if missing is not None and planned.plan.steps:
+            raise missing
         terminal.heading(reading.change, where.image, f"host, Python {platform.python_version()}")
         untracked = depends_on_untracked(reading.change)
         if untracked:
             terminal.line(f"depends on untracked: {', '.join(untracked)}", "yellow")
         for note in (*reading.warnings, *where.notes, *([history.note] if history.note else ())):
             terminal.line(f"note {note}", "yellow")
+        for role, cell in taken.cells.items():
+            terminal.line(f"upstream  {role} as in {cell}", "dim")
         terminal.plan(planned.plan, reading.change, planned.selection)
         run = _Run(reading, planned, options, terminal, history, where, environ)
+        run.raw, run.taken = raw, taken
         if any(isinstance(step.work, Tests) for step in planned.plan.steps):
             run.runner.adopt(Role.TESTS, early)
         return run.go(mirror, stack, began)
+
+
+def _look(
+    reading: Reading,
+    options: RunOptions,
+    stack: ExitStack,
+    engine: Callable[[], Engine] | None,
+) -> tuple[Where, PresubmitError | None]:
+    """Find where steps run; what is missing for that is only wanted once there is a step."""
+    try:
+        return find_where(reading, options, stack, engine), None
+    except PresubmitError as error:
+        return NOWHERE, error
 
 
 def depends_on_untracked(change: Change) -> tuple[str, ...]:
@@ -137,6 +160,9 @@ class _Run:
         environ: Mapping[str, str],
     ) -> None:
         self.reading = reading
+        self.raw = reading
+        """Without what upstream's jobs filled in."""
+        self.taken = Taken()
         self.planned = planned
         self.options = options
         self.terminal = terminal
@@ -254,13 +280,15 @@ class _Run:
         if question.empty and self.options.check_base != "always":
             return BaseResults(reason="nothing had to be asked of the base")
         layout = make_layout(tuple(reading.base_reader.blobs), _configs(reading))
-        facts = read_facts(reading.base_reader, reading.config.config, layout)
+        # The base's own workflows say how the base is built.
+        config = take_options(self.raw, self.where, self.environ, of_base=True)[0].config
+        facts = read_facts(reading.base_reader, config.config, layout)
         base = Base(
             place=self.place,
             runner=self.runner,
             change=self.change,
             open_mirror=lambda: self._base_mirror(stack),
-            work=build_work(facts, reading.config, tree=self.change.base.tree, clean=False),
+            work=build_work(facts, config, tree=self.change.base.tree, clean=False),
             blobs=reading.base_reader.blobs,
             command=self._tests_work(),
             definitions=self._base_definitions,
@@ -383,7 +411,7 @@ class _Run:
             self.results = {r.id: r for r in results}
         seconds = time.monotonic() - began
         self._write(verdict, running=False)
-        report = render_report(self.facts, results, verdict, seconds)
+        report = render_report(self.facts, results, verdict, seconds, taken=self.taken.notes)
         (self.folder / "report.md").write_text(report, encoding="utf-8", errors="backslashreplace")
         from presubmit.results.junit import write_junit  # noqa: PLC0415 - only where there are cases
 
@@ -411,6 +439,7 @@ class _Run:
 
 
 def terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    """Turn SIGTERM into an exception."""
     raise Terminated
 
 

@@ -17,6 +17,7 @@ from presubmit.replay.build import read_stamp
 from presubmit.replay.lanes import Place, open_lane
 from presubmit.replay.lint import tools_folder
 from presubmit.replay.perform import build_of
+from presubmit.upstream_reading import take_options
 from presubmit.values import Build, Docstrings, LintCommand, Syntax
 from presubmit.where import find_where, history_path, open_lane_mirror
 
@@ -50,6 +51,8 @@ def cmd_shell(
         history = stack.enter_context(History(history_path(reading)))
         mirror = stack.enter_context(open_lane_mirror(reading, "head"))
         mirror.checkout(reading.change.target.snapshot)
+        where = find_where(reading, options, stack)
+        reading, _ = take_options(reading, where, environ)
         planned = plan_run(
             reading,
             mirror,
@@ -59,7 +62,6 @@ def cmd_shell(
             clean=False,
         )
         step = find_step(planned.plan, step_name)
-        where = find_where(reading, options, stack)
         place = Place(
             cache=reading.cache,
             run=f"shell-{reading.change.target.tree[:7]}",

@@ -13,8 +13,7 @@ from presubmit.replay.job.house import find_here, local_images
 from presubmit.report.cells import cells_json, render_cells
 from presubmit.report.escape import for_terminal
 from presubmit.upstream.cells import CellState
-from presubmit.upstream_reading import read_upstream
-from presubmit.upstream_run import make_place
+from presubmit.upstream_reading import make_place, read_upstream
 from presubmit.where import NOWHERE, Where, find_where, start_connecting
 
 if TYPE_CHECKING:

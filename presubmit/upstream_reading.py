@@ -6,27 +6,31 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from presubmit import convention
 from presubmit.change.git import git, line
 from presubmit.replay import actions
 from presubmit.replay.actions import remote_workflows
+from presubmit.replay.job.house import Place, find_here
 from presubmit.upstream.action_file import read_action
 from presubmit.upstream.event import EventFacts, actor_of, base_branch, repository_of, server_of
 from presubmit.upstream.folder import read_workflows
 from presubmit.upstream.forecast import forecast_with_steps
 from presubmit.upstream.reader import read_workflow
 from presubmit.upstream.setting import Setting
+from presubmit.upstream_options import Project, Taken, take, with_upstream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from presubmit.facts import TreeReader
     from presubmit.reading import Reading
     from presubmit.upstream.cells import JobCell
     from presubmit.upstream.here import Here
-    from presubmit.upstream.recipes.job_commands import StepScript
     from presubmit.upstream.model import ActionFile, Workflow
     from presubmit.upstream.nodes import Problem
+    from presubmit.upstream.recipes.job_commands import StepScript
+    from presubmit.where import Where
 
 
 class Upstream(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,3 +178,63 @@ def _configured(top: Path, name: str) -> str:
 def _count(top: Path, base: str, head: str) -> int:
     done = git("rev-list", "--count", f"{base}..{head}", cwd=top, check=False)
     return int(line(done)) if done.exit_code == 0 and line(done).isdigit() else 1
+
+
+def make_place(
+    reading: Reading, where: Where, environ: Mapping[str, str], *, root: bool, pull: bool = False
+) -> Place:
+    """Say where cells run."""
+    config = reading.config.config
+    return Place(
+        cache=reading.cache,
+        repository=reading.cache.parent.name,
+        name=read_event(reading).repository.partition("/")[2],
+        engine=where.engine,
+        image=where.image,
+        container=config.container,
+        environ=environ,
+        root=root,
+        substitutes={name: action.run for name, action in config.actions.items()},
+        pull=pull,
+        read=reading.head_reader.text,
+    )
+
+
+# --- for `presubmit run` ----------------------------------------------------------------------------------------------
+
+
+def take_options(
+    reading: Reading, where: Where | None, environ: Mapping[str, str], *, of_base: bool = False
+) -> tuple[Reading, Taken]:
+    """Fill in, from upstream's jobs, what the configuration leaves open; `where` is None where it is not known."""
+    tree = reading.base_reader if of_base else reading.head_reader
+    has_workflows = any(path.startswith(".github/workflows/") for path in tree.blobs)
+    if reading.config.config.upstream == "no" or not has_workflows:
+        return reading, Taken()
+    here = None
+    if where is not None and where.engine is not None:
+        here = find_here(make_place(reading, where, environ, root=False))
+    upstream = read_upstream(reading, event="pull_request", here=here, of_base=of_base)
+    taken = take(upstream.cells, upstream.steps, _project(tree, upstream), here=here)
+    config = with_upstream(reading.config, taken)
+    return msgspec.structs.replace(reading, config=config), taken
+
+
+def _project(tree: TreeReader, upstream: Upstream) -> Project:
+    found = convention.read_project(tree.blobs, tree.text)
+    table = found.table("project")
+    dynamic = table.get("dynamic", ()) if table else ("optional-dependencies",)
+    extras = frozenset(found.table("project", "optional-dependencies"))
+    hooks = ".pre-commit-config.yaml" in tree.blobs
+    return Project(
+        read=tree.text,
+        name=str(table.get("name", "")),
+        repository=upstream.setting.facts.repository,
+        extras=None if "optional-dependencies" in dynamic else extras,
+        groups=frozenset(found.table("dependency-groups")),
+        lint_tool="pre-commit"
+        if hooks
+        else "lintrunner"
+        if ".lintrunner.toml" in tree.blobs
+        else "",
+    )

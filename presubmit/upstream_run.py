@@ -9,14 +9,14 @@ import signal
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from presubmit.errors import ExitCode, PresubmitError, UsageError
-from presubmit.reading import RunOptions, read_all
+from presubmit.reading import RunOptions, read_all, read_selection
 from presubmit.replay.job.graph import Graph
-from presubmit.replay.job.house import House, Place, find_here, local_images
+from presubmit.replay.job.house import House, find_here, local_images
 from presubmit.replay.job.launch import Launcher
 from presubmit.replay.job.origin import make_origin
 from presubmit.replay.job.outcome import file_name, step_result
@@ -32,9 +32,10 @@ from presubmit.report.folder import (
 from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, run_json
 from presubmit.report.markdown import render_report
 from presubmit.run import Terminated, terminate
+from presubmit.selector.layout import is_test
 from presubmit.upstream.cells import CellState, JobCell, by_workflow, summary
 from presubmit.upstream.names import find_cells
-from presubmit.upstream_reading import Upstream, read_event, read_upstream
+from presubmit.upstream_reading import Upstream, make_place, read_event, read_upstream
 from presubmit.values import (
     BaseResults,
     Mode,
@@ -52,13 +53,14 @@ from presubmit.values import (
     encode,
 )
 from presubmit.verdict import judge
-from presubmit.where import boot_id, find_where, start_connecting
+from presubmit.where import boot_id, find_where, open_lane_mirror, start_connecting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from presubmit.reading import Reading
     from presubmit.replay.job.graph import Ended
+    from presubmit.replay.job.house import Place
     from presubmit.report.terminal import Terminal
     from presubmit.upstream.here import Here
     from presubmit.values import Change
@@ -82,6 +84,8 @@ class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
     parallel: int = 0
     root: bool = False
     require_complete: bool = False
+    tests: str = "all"
+    """`all`, or what every pytest of the jobs is narrowed to: `affected`, `nearest`."""
 
 
 def cmd_replay(options: ReplayOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
@@ -103,28 +107,25 @@ def _replay(options: ReplayOptions, terminal: Terminal, environ: Mapping[str, st
         where = find_where(reading, options.run, stack, connecting)
         root = options.root or reading.config.config.replay.user == "root"
         place = make_place(reading, where, environ, root=root, pull=options.run.pull)
+        if options.tests != "all":
+            place = msgspec.structs.replace(place, selection=select_for(reading, options.tests))
         replay = _Replay(reading, options, terminal, where, place, find_here(place))
         return replay.go(began)
 
 
-def make_place(
-    reading: Reading, where: Where, environ: Mapping[str, str], *, root: bool, pull: bool = False
-) -> Place:
-    """Say where cells run."""
-    config = reading.config.config
-    facts = read_event(reading)
-    return Place(
-        cache=reading.cache,
-        repository=reading.cache.parent.name,
-        name=facts.repository.partition("/")[2],
-        engine=where.engine,
-        image=where.image,
-        container=config.container,
-        environ=environ,
-        root=root,
-        substitutes={name: action.run for name, action in config.actions.items()},
-        pull=pull,
-    )
+def select_for(reading: Reading, tests: str) -> dict[str, Any] | None:
+    """Select the tests that the change can affect, as the plugin is told of them; None where that is all of them."""
+    with open_lane_mirror(reading, "plan", wait=True) as mirror:
+        mirror.checkout(reading.change.target.snapshot)
+        selection, layout = read_selection(reading, mirror, tests)
+    if selection.mode is Mode.ALL:
+        return None
+    known = [p for p in reading.head_reader.blobs if is_test(p, layout.settings)]
+    return {
+        "mode": "scoped",
+        "files": [test.path for test in selection.tests],
+        "known": known,
+    }
 
 
 class _Replay:

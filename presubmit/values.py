@@ -238,6 +238,8 @@ class Build(Value, frozen=True, kw_only=True, tag="build"):
     key: str = ""
     """Two builds with this key in the same environment give the same result."""
     python: str = "python3"
+    env: tuple[str, ...] = ()
+    """`NAME=value`, for the project's own code."""
     timeout: float = 7200.0
 
 
@@ -264,6 +266,8 @@ class Tests(Value, frozen=True, kw_only=True, tag="tests"):
     on_path: bool = False
     """Nothing is installed: the tree's root is put on the import path."""
     project: str = ""
+    env: tuple[str, ...] = ()
+    """`NAME=value`."""
     timeout: float = 3600.0
 
 
@@ -526,6 +530,11 @@ def counts_of(cases: tuple[Case, ...]) -> Counts:
 def builtins_of(value: object) -> Any:  # noqa: ANN401 - the plain form of any value, for JSON output
     """Give the plain form of a value: dicts, lists, strings and numbers."""
     return msgspec.to_builtins(value)
+
+
+def assigned(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Read `NAME=value` pairs; one without a value is empty."""
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs) if name}
 
 
 def counted(number: int, noun: str) -> str:

@@ -47,6 +47,7 @@ def plan(*, as_json: bool, upstream: bool, **values: Any) -> int:  # noqa: ANN40
     from presubmit.history import History  # noqa: PLC0415 - git and the rest cost 0.2 s
     from presubmit.reading import plan_run, read_all  # noqa: PLC0415
     from presubmit.report.plan import plan_json, render_plan  # noqa: PLC0415
+    from presubmit.upstream_reading import take_options  # noqa: PLC0415
     from presubmit.where import history_path, open_lane_mirror  # noqa: PLC0415
 
     options = make_options(values)
@@ -68,6 +69,7 @@ def plan(*, as_json: bool, upstream: bool, **values: Any) -> int:  # noqa: ANN40
         history = stack.enter_context(History(history_path(reading)))
         mirror = stack.enter_context(open_lane_mirror(reading, "plan", wait=True))
         mirror.checkout(reading.change.target.snapshot)
+        reading, taken = take_options(reading, None, os.environ)
         planned = plan_run(reading, mirror, options, history, clean=False)
     if as_json:
         click.echo(
@@ -75,4 +77,8 @@ def plan(*, as_json: bool, upstream: bool, **values: Any) -> int:  # noqa: ANN40
         )
     else:
         click.echo(render_plan(reading.change, planned.plan, planned.selection), nl=False)
+        for role, cell in taken.cells.items():
+            click.echo(f"{role} as in {cell}")
+        for note in taken.notes:
+            click.echo(f"  {note}")
     return int(ExitCode.OK)

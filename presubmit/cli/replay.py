@@ -23,6 +23,13 @@ from presubmit.cli.options import make_options, place_options, print_run, target
     show_default=True,
     help="The event that starts the workflows.",
 )
+@click.option(
+    "--tests",
+    type=click.Choice(["all", "affected", "nearest"]),
+    default="all",
+    show_default=True,
+    help="Narrow every pytest that the jobs start to the tests that the change can affect.",
+)
 @click.option("--no-needs", is_flag=True, help="Leave out the jobs that a chosen one needs.")
 @click.option(
     "--no-fail-fast", is_flag=True, help="Go on with a matrix after one of its cells failed."
@@ -75,6 +82,7 @@ def replay(
     from presubmit.report.terminal import Terminal, choose_output  # noqa: PLC0415
     from presubmit.upstream_run import ReplayOptions, cmd_replay  # noqa: PLC0415 - git costs 0.2 s
 
+    narrow = values.pop("tests")
     options = ReplayOptions(
         run=make_options(values),
         queries=cells,
@@ -85,6 +93,7 @@ def replay(
         parallel=parallel or 0,
         root=values["as_root"],
         require_complete=values["require_complete"],
+        tests=narrow,
     )
     stream = sys.stdout or io.StringIO()
     chosen = "quiet" if output == "json" else choose_output(output, os.environ, stream)

@@ -41,32 +41,17 @@ exec "$@"
 """
 )
 
-# The grep of busybox may see no further than the first NUL of a line; then each environment is translated.
-_FIND_MARKED: Final = """
-whole=no
-printf 'a\\000b' | grep -q b && whole=yes
-find_marked() {
-  if [ $whole = yes ]; then
-    grep -lsF "$1" /proc/[0-9]*/environ
-    return
-  fi
-  for file in /proc/[0-9]*/environ; do
-    tr '\\0' '\\n' 2>/dev/null <"$file" | grep -qF "$1" && echo "$file"
-  done 2>/dev/null
-}
-"""
-
 # $1 marker, $2 signal or -, then the folders whose file systems are looked at.
+# No -F: with it, the grep of busybox sees nothing beyond the first NUL.
 # Prints `kind pid state name`: mine (this marker), other (another marker), ours, bare (no marker at all).
 SURVEY: Final = (
     OOM_COUNT
-    + _FIND_MARKED
     + f"""
 marker=$1; signal=$2; shift 2
 echo "oom $oom"
-mine=" $(find_marked "{MARKER}=$marker" | tr '\\n' ' ')"
-marked=" $(find_marked "{MARKER}=" | tr '\\n' ' ')"
-ours=" $(find_marked "{OURS}=" | tr '\\n' ' ')"
+mine=" $(grep -ls "{MARKER}=$marker" /proc/[0-9]*/environ | tr '\\n' ' ')"
+marked=" $(grep -ls "{MARKER}=" /proc/[0-9]*/environ | tr '\\n' ' ')"
+ours=" $(grep -ls "{OURS}=" /proc/[0-9]*/environ | tr '\\n' ' ')"
 for folder in /proc/[0-9]*; do
   pid=${{folder#/proc/}}
   [ "$pid" = 1 ] && continue

@@ -17,7 +17,7 @@ from presubmit.convention import is_local_requirement
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
 from presubmit.replay.steps import network_of, trouble
-from presubmit.values import Build, Finding, Outcome, StepResult
+from presubmit.values import Build, Finding, Outcome, StepResult, assigned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -346,7 +346,11 @@ class _Builder:
             self._stop_project(done, "the project does not build")
 
     def _project_env(self) -> dict[str, str]:
-        return {**self.network.env_bare, "PIP_NO_BUILD_ISOLATION": ""}
+        return {
+            **self.network.env_bare,
+            **assigned(self.work.env),
+            "PIP_NO_BUILD_ISOLATION": "",
+        }
 
     def _stop_project(self, done: ExecResult, reason: str) -> None:
         """End the step: the contributor's news, unless the machine or the network is to blame."""

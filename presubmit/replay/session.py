@@ -19,6 +19,7 @@ from presubmit.values import (
     Doctests,
     LintCommand,
     Outcome,
+    Replay,
     StepResult,
     Syntax,
     Tests,
@@ -152,6 +153,8 @@ def _do(bench: Bench, step: PlanStep) -> StepResult:
             from presubmit.replay.docs import run_doctests  # noqa: PLC0415
 
             return run_doctests(bench, work)
+        case Replay():
+            raise TypeError("a cell of upstream runs in the session `upstream`")
 
 
 def _write_result(assignment: Assignment, result: StepResult) -> None:

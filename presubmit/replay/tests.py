@@ -16,7 +16,16 @@ from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
 from presubmit.replay.steps import trouble
 from presubmit.results import junit, pytest_exit, record
-from presubmit.values import CaseOutcome, Mode, Outcome, StepResult, Tests, counted, counts_of
+from presubmit.values import (
+    CaseOutcome,
+    Mode,
+    Outcome,
+    StepResult,
+    Tests,
+    assigned,
+    counted,
+    counts_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,13 +159,16 @@ def only_coverage_failed(judged: pytest_exit.Judged, tail: str) -> bool:
 
 def _environment(bench: Bench, work: Tests, told: str, xml: str, root: str) -> dict[str, str]:
     """Tell pytest of the plugin, whoever starts it: make, tox and nox pass these on (facts: injection)."""
-    own = bench.lane.env.get("PYTEST_ADDOPTS", "")
+    given = assigned(work.env)
+    own = given.get("PYTEST_ADDOPTS") or bench.lane.env.get("PYTEST_ADDOPTS", "")
     path = [bench.lane.plugin]
     if work.on_path:
         path.append(root)
-    if bench.lane.env.get("PYTHONPATH"):
-        path.append(bench.lane.env["PYTHONPATH"])
+    inherited = given.get("PYTHONPATH") or bench.lane.env.get("PYTHONPATH")
+    if inherited:
+        path.append(inherited)
     return {
+        **given,
         "PYTEST_ADDOPTS": " ".join(
             # A file that cannot be imported must not keep the others from being run.
             (

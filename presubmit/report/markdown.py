@@ -22,9 +22,14 @@ if TYPE_CHECKING:
 
 
 def render_report(
-    facts: RunFacts, results: Sequence[StepResult], verdict: Verdict, seconds: float
+    facts: RunFacts,
+    results: Sequence[StepResult],
+    verdict: Verdict,
+    seconds: float,
+    *,
+    taken: Sequence[str] = (),
 ) -> str:
-    """Give the whole report as Markdown."""
+    """Give the whole report as Markdown; `taken` says what of upstream's jobs was not taken over."""
     change = facts.change
     parts = [
         f"# presubmit: {for_markdown(closing_line(verdict, seconds))}",
@@ -53,6 +58,7 @@ def render_report(
     parts += _list("Could not be decided, so more was run", facts.selection.unsure)
     parts += _list("Changed code that no test reaches", facts.selection.unreached)
     parts += _list("Notes", verdict.notes)
+    parts += _list("Upstream's jobs", taken)
     advice = [finding_line(f) for result in results for f in result.advice]
     parts += _list("Advice (the project does not ask for it)", advice)
     parts += ["", "## Tests chosen", "", f"{for_markdown(facts.selection.why)}", ""]

@@ -170,7 +170,8 @@ class Terminal:
         name = change.top.rstrip("/").rpartition("/")[2]
         branch = f"branch {change.branch}" if change.branch else "detached HEAD"
         self.line(
-            f"presubmit {command}  {name}  {branch}  {target.kind} {target.tree[:7]}{detail}", "bold"
+            f"presubmit {command}  {name}  {branch}  {target.kind} {target.tree[:7]}{detail}",
+            "bold",
         )
         base = change.base
         behind = f", {base.behind} commits behind" if base.behind else ""

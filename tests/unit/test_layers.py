@@ -32,8 +32,8 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.reading",),
     ("presubmit.images",),
     ("presubmit.where",),
-    ("presubmit.run",),
     ("presubmit.upstream_reading",),
+    ("presubmit.run",),
     ("presubmit.upstream_run",),
     ("presubmit.upstream_plan", "presubmit.upstream_eval"),
     # What the other commands do.

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _ANSWER_SECONDS: Final = 20.0
 _LOOK_SECONDS: Final = 0.01
+_DRAIN_PAUSE: Final = 0.005
+"""Between two reads of what nobody wants: it must not cost the steps much, and not hold up the processes either."""
 _DEFAULT_PATH: Final = "/bin:/usr/bin"
 
 
@@ -408,7 +410,7 @@ class _Drain:
     def _read(self) -> None:
         with suppress(LostError):
             while not self._stop.is_set() and self._shell.read(0.2) is not None:
-                pass
+                time.sleep(_DRAIN_PAUSE)
 
 
 def _refused(step: _Step, program: str, place: str, seconds: float) -> StepEnd:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 #   otherwise do so for this shell and for every later step, whose writes would then fail.
 # - A child that outlives the step is told by /proc alone, without a process of our own: first the list of process
 #   ids is compared, then for each new one that is no zombie, whether one of its files is our output.
-#   One that carries the marker of an earlier step is none of this one's.
+#   One that carries the marker of an earlier step is none of this one's; but the whole marker, since what is read of
+#   an environment ends anywhere when its process runs another program meanwhile.
 BOOT: Final = (
     r"""
 LC_ALL=C
@@ -66,7 +67,7 @@ is_mine() {
     case $line in
       *"$marker"*) return 0 ;;
 """
-    + f"      *{MARKER}=* | *{OURS}=*) return 1 ;;"
+    + f"      *{MARKER}={'?' * 32}* | *{OURS}=*) return 1 ;;"
     + r"""
     esac
   done <"$1/environ"
@@ -79,7 +80,8 @@ holds_output() {
     [ "$file" -ef /proc/$me/fd/1 ] && return 0
     [ "$file" -ef /proc/$me/fd/3 ] && return 0
   done
-  return 1
+  # None could be listed.
+  [ "$file" = "$1/fd/*" ] && [ -d "$1" ]
 }
 
 see_leftovers() {

@@ -26,6 +26,8 @@ from presubmit.replay.job.values import CellAssignment, CellResult, Conclusion
 from presubmit.replay.job.workspace import CONTAINER_WORK, RUNNER_WORK, open_workspace
 from presubmit.replay.lanes import box_limits, passed_environment, plugin_folder
 from presubmit.upstream.jobs import evaluate, number_of
+from presubmit.upstream.recipes.gather import recipe_of
+from presubmit.upstream.recipes.narrowing import Needs, tox_override
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,6 +69,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     substitutes: Mapping[str, str] = {}
     """The user's own substitutes for actions: `owner/name` -> shell script."""
     pull: bool = False
+    selection: dict[str, Any] | None = None
+    """What every pytest is narrowed to; None: all tests run."""
+    read: Callable[[str], str | None] = lambda _: None
+    """Reads a file of the tree under test."""
 
 
 def local_images(engine: Engine | None) -> Callable[[str], bool] | None:
@@ -339,6 +345,8 @@ class House:
             in_container=job.container is not None,
             substitutes={k.lower(): v for k, v in self.place.substitutes.items()},
             plugin=paths["plugin"],
+            selection=self.place.selection,
+            narrowing_env=narrowing_env(order, self.place),
             folder=str(folder),
             name=name,
             events=str(events),
@@ -384,6 +392,18 @@ class House:
         owner = f"{os.getuid()}:{os.getgid()}"
         folders = (_ARTIFACTS, _CACHES, TOOL_CACHE)
         box.exec(("chown", "-R", owner, *folders), log=log, timeout=120.0, cwd="/")
+
+
+def narrowing_env(order: Order, place: Place) -> dict[str, str]:
+    """Give what tox needs so that the plugin's variables reach pytest: it passes on only what it is told to."""
+    if place.selection is None:
+        return {}
+    recipe = recipe_of(order.judged.steps, file=order.workflow.file, read=place.read)
+    targets = dict.fromkeys(
+        target for run in recipe.tests if run.needs is Needs.TOX_OVERRIDE for target in run.targets
+    )
+    overrides = dict.fromkeys(tox_override(target, {}, place.read) for target in targets)
+    return {"TOX_OVERRIDE": ";".join(overrides)} if overrides else {}
 
 
 def job_context(services: Services | None, box: Box, wish: ContainerWish | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from presubmit.container.model import ExecOutcome
 from presubmit.replay.events import write_event
 from presubmit.replay.job.command_files import CommandFiles, make_command_files, read_command_files
 from presubmit.replay.job.masks import Masks
+from presubmit.replay.job.narrowing import Narrowing
 from presubmit.replay.job.step_log import CellLog, StepLog
 from presubmit.replay.job.workflow_commands import Commands
 from presubmit.upstream.event import runner_context, variables
@@ -85,6 +86,7 @@ class Machine:
         self._deadline = time.monotonic() + cell.timeout
         self._step: _Step | None = None
         self._known: dict[str, bool] = {}
+        self._narrowing = Narrowing(cell, self._temp / _OURS)
         self.environment: dict[str, str] = CaseSensitive()
         """`env` of workflow and job, and what steps added by GITHUB_ENV."""
         self.annotations: list[Annotation] = []
@@ -184,6 +186,7 @@ class Machine:
             commands=commands,
             log=StepLog(self._log, commands=commands, masks=self._masks),
         )
+        self._narrowing.begin()
         self._step.log.say(f"\n=== {title} ({origin})")
         events = Path(self.cell.events)
         write_event(events, event="progress", id=self.cell.name, cell=self.cell.cell, text=title)
@@ -210,6 +213,9 @@ class Machine:
             self._write_summary(found.summary)
         failures = (*commands.failures, *found.failures)
         tail = step.log.tail
+        said = self._narrowing.end(tail)
+        if said:
+            self.notes.append(f"{step.title}: {said}")
         self._step = None
         self._known.clear()
         return outputs, "; ".join(failures), tail
@@ -259,8 +265,8 @@ class Machine:
         return {
             **base,
             **self.cell.env,
-            **self.cell.plugin_env,
-            **own,
+            **self._narrowing.environment(own),
+            **self._narrowing.around(own),
             **variables(self.github, self._runner),
             **files,
             "GITHUB_ACTION": self.step_id,

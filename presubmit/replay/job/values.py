@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from presubmit.upstream.here import Here
+from presubmit.upstream.here import Here  # noqa: TC001 - msgspec reads it
 from presubmit.values import Value
 
 
@@ -115,8 +115,10 @@ class CellAssignment(Value, frozen=True, kw_only=True):
     """The user's own: `owner/name` -> shell script, from `[actions]` of the configuration."""
     plugin: str = ""
     """The folder of the pytest plugin inside the box."""
-    plugin_env: dict[str, str] = {}
-    """Variables that narrow every pytest of the cell to the selection; empty: run all."""
+    selection: dict[str, Any] | None = None
+    """What every pytest of the cell is narrowed to: `files`, `known`, `mode`; None: all run."""
+    narrowing_env: dict[str, str] = {}
+    """What some runners need besides, so that the plugin reaches pytest: TOX_OVERRIDE."""
     folder: str
     """Where logs, summaries and the result are written, on the host."""
     name: str

@@ -34,7 +34,10 @@ COMMANDS: Final = frozenset(
 _SHOWN_ANYWAY: Final = frozenset({*_LEVELS, "add-mask", "debug"})
 """Commands that `::echo::on` does not repeat: they are shown in their own way, or never."""
 _TRUE_WORDS: Final = frozenset({"1", "true", "$true"})
-_STARTS: Final = ("##[", *(f"{space}::" for space in "\n \t\v\f\x1c\x1d\x1e\x1f\x85\xa0\u2003\u3000"))
+_STARTS: Final = (
+    "##[",
+    *(f"{space}::" for space in "\n \t\v\f\x1c\x1d\x1e\x1f\x85\xa0\u2003\u3000"),
+)
 _MASKED_TOKEN: Final = 6
 _DATA: Final = (("%0D", "\r"), ("%0A", "\n"), ("%25", "%"))
 _PROPERTY: Final = (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%"))
@@ -49,7 +52,7 @@ _DISABLED: Final = (
     "by setting the `ACTIONS_ALLOW_UNSECURE_COMMANDS` environment variable to `true`. For more information see: "
     "https://github.blog/changelog/2020-10-01-github-actions-deprecating-set-env-and-add-path-commands/"
 )
-_BAD_TOKEN: Final = (
+_NO_STOP: Final = (
     "You cannot use a endToken that is an empty string, the string 'pause-logging', or another workflow command. "
     "For more information see: https://docs.github.com/actions/learn-github-actions/"
     "workflow-commands-for-github-actions#example-stopping-and-starting-workflow-commands or opt into insecure "
@@ -277,7 +280,7 @@ class Commands:
     def _stop(self, token: str) -> None:
         bad = not token or token.lower() in COMMANDS or token.lower() == "pause-logging"
         if bad and not self._any_token:
-            raise CommandError(_BAD_TOKEN)
+            raise CommandError(_NO_STOP)
         self._stopped, self._token = True, token
         if len(token) > _MASKED_TOKEN:
             self._masks.add(token)

@@ -27,7 +27,21 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.engine
 
 RUN = f"test-driver-{os.getpid()}"
-APPLETS = "sh cat env tr df grep head sleep printf yes true touch rm chmod".split()
+APPLETS = (
+    "sh",
+    "cat",
+    "env",
+    "tr",
+    "df",
+    "grep",
+    "head",
+    "sleep",
+    "printf",
+    "yes",
+    "true",
+    "rm",
+    "chmod",
+)
 EVERY_BYTE = os.fsdecode(bytes(range(1, 256)))
 
 
@@ -80,6 +94,7 @@ def busybox_image(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
     for name in ("bin", "etc", "tmp", "proc", "sys", "dev"):
         (root / name).mkdir(parents=True)
     root.chmod(0o755)
+    (root / "tmp").chmod(0o1777)
     shutil.copy(program, root / "bin/busybox")
     for name in APPLETS:
         (root / "bin" / name).symlink_to("busybox")
@@ -209,7 +224,9 @@ def test_any_environment_and_any_words_arrive_whole(any_run: Run) -> None:
 
 
 def test_a_program_with_an_equals_sign_is_no_variable(any_run: Run) -> None:
-    any_run.sh("printf '#!/bin/sh\\necho ran $1' >/tmp/a=b; chmod +x /tmp/a=b")
+    assert (
+        any_run.sh("printf '#!/bin/sh\\necho ran $1' >/tmp/a=b; chmod +x /tmp/a=b").exit_code == 0
+    )
     assert any_run("/tmp/a=b", "word").exit_code == 0
     assert any_run.printed[1] == b"ran word\n"
 
@@ -419,10 +436,10 @@ def test_a_box_that_is_removed_under_a_step_is_lost_for_good(
         )
         timer.start()
         begun = time.monotonic()
-        end = run("sleep", "69")
+        first = run("sleep", "69")
         timer.join()
         assert time.monotonic() - begun < 5
-        for end in (end, run("true")):
+        for end in (first, run("true")):
             assert (end.outcome, end.exit_code) == (ExecOutcome.ENGINE_LOST, None)
             assert "the box is gone" in end.reason or "is not running" in end.reason
 

@@ -13,12 +13,12 @@ from presubmit.replay.job.driver import (
 )
 from presubmit.replay.job.driver_script import BOOT, Marks, step_command
 
-TOKEN = "0123456789abcdef"
-MARK = b"\x1e" + TOKEN.encode()
+WORD = "0123456789abcdef"
+MARK = b"\x1e" + WORD.encode()
 
 
 def split(*chunks: bytes) -> list[bytes | tuple[bytes, ...]]:
-    marks = Marks(TOKEN)
+    marks = Marks(WORD)
     return [item for chunk in chunks for item in marks.feed(chunk)]
 
 
@@ -86,7 +86,7 @@ def test_the_room_for_words_is_a_quarter_of_the_stack_and_never_more_than_six_me
 
 
 def test_a_full_disk_is_heard_also_in_pieces_and_per_stream() -> None:
-    sink = Sink(lambda stream, data: None)
+    sink = Sink(lambda *_: None)
     sink.feed(1, b"cp: No space left")
     sink.feed(2, b" on device")
     assert not sink.said_no_space
@@ -96,9 +96,9 @@ def test_a_full_disk_is_heard_also_in_pieces_and_per_stream() -> None:
 
 
 def test_a_muted_sink_hands_on_nothing() -> None:
-    heard: list[bytes] = []
-    sink = Sink(lambda stream, data: heard.append(data))
+    heard: list[tuple[int, bytes]] = []
+    sink = Sink(lambda *given: heard.append(given))
     sink.feed(1, b"a")
     sink.mute()
     sink.feed(1, b"b")
-    assert heard == [b"a"]
+    assert heard == [(1, b"a")]

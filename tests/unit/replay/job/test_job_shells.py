@@ -14,8 +14,8 @@ def shell(
     )
 
 
-def command(name: str | None, **given: str) -> str:
-    return " ".join(shell(name, **given).command("/t/s.sh"))
+def command(name: str | None, *, programs: str = "bash sh python") -> str:
+    return " ".join(shell(name, programs=programs).command("/t/s.sh"))
 
 
 def test_without_a_shell_it_is_bash_that_stops_at_errors_but_not_in_pipes() -> None:
