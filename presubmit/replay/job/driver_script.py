@@ -85,18 +85,25 @@ holds_output() {
 }
 
 see_leftovers() {
+  seen= tries=0
   list_processes
-  state=none
-  [ "$processes" = "$before" ] && return
-  for folder in $processes; do
-    case $before in *" $folder "*) continue ;; esac
-    is_alive "$folder" && is_mine "$folder" || continue
-    state=left
-    holds_output "$folder" && { state=held; return; }
+  # What has just ended may have started another: look until nothing new is there.
+  until [ "$processes" = "$before" ] || [ "$processes" = "$seen" ] || [ $tries = 20 ]; do
+    seen=$processes
+    tries=$((tries + 1))
+    for folder in $processes; do
+      case $before in *" $folder "*) continue ;; esac
+      is_alive "$folder" && is_mine "$folder" || continue
+      state=left
+      holds_output "$folder" && { state=held; return; }
+    done
+    [ $state = left ] && return
+    list_processes
   done
 }
 
 look() {
+  state=none
   see_leftovers
   tell '\036%s look %s\n' "$1" $state
   tell '\036%s look\n' "$1" >&3
@@ -150,6 +157,7 @@ step() {
     code=$?
   fi
   count_kills
+  state=none
   see_leftovers
   tell '\036%s end %s %s %s %s\n' "$token" $code "$kills" "$oom" $state
   tell '\036%s end\n' "$token" >&3
