@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import nox
 
-from presubmit.replay.job.session import run_cell_session
-
 
 @nox.session(python=False)
 def upstream(session: nox.Session) -> None:
     """Replay one cell of upstream's workflows."""
+    from presubmit.replay.job.session import run_cell_session  # noqa: PLC0415 - the other sessions need none of it
+
     run_cell_session(session)

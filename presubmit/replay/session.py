@@ -43,22 +43,32 @@ def run_session(session: nox.Session, role: Role) -> None:
         return
     path = Path(named)
     engine = None if path.exists() else _connect_early()
-    parent = os.getppid()
-    while not path.exists():
-        time.sleep(0.005)
-        if os.getppid() != parent:
-            session.error("the tool is gone")
+    wait_for_assignment(session, path)
     results = run_assignment(decode(path.read_bytes(), Assignment), engine)
     bad = [r.id for r in results if r.outcome in {Outcome.FAILED, Outcome.ERROR}]
     if bad:
         session.error(f"not green: {', '.join(bad)}")
 
 
+def wait_for_assignment(session: nox.Session, path: Path) -> None:
+    """Wait until the tool has written what there is to do; ends the session when the tool is gone."""
+    parent = os.getppid()
+    while not path.exists():
+        time.sleep(0.005)
+        if os.getppid() != parent:
+            session.error("the tool is gone")
+
+
 def _connect_early() -> Engine | None:
+    import presubmit.replay.tests  # noqa: F401, PLC0415 - loaded while there is time
+
+    return connect_early()
+
+
+def connect_early() -> Engine | None:
     """Connect to the engine while there is nothing to do yet; None on the host, or where none answers."""
     if os.environ.get(EARLY_VARIABLE) != "container":
         return None
-    import presubmit.replay.tests  # noqa: F401, PLC0415 - loaded while there is time
     from presubmit.container.engine import connect  # noqa: PLC0415 - docker costs 0.3 s
 
     try:

@@ -105,12 +105,14 @@ class Sessions:
         with self._lock:
             self._processes.append(process)
 
-    def start(self, session: str, told: Path, log: Path) -> subprocess.Popen[bytes] | None:
-        """Start a session; None once `stop` was called."""
+    def start(
+        self, session: str, told: Path, log: Path, extra: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes] | None:
+        """Start a session (with `extra` variables); None once `stop` was called."""
         with self._lock:
             if self._stopped:
                 return None
-            process = start_nox(session, told, log)
+            process = start_nox(session, told, log, extra)
             self._processes.append(process)
         return process
 

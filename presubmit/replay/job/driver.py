@@ -24,7 +24,7 @@ WORD_LIMIT: Final = 131_071
 DEFAULT_MOST: Final = 6 << 20
 """Bytes of all of them together, whatever the size of the stack (fs/exec.c, bprm_stack_limits)."""
 _TOO_LONG: Final = "Argument list too long"
-LINGER_SECONDS: Final = 0.5
+LINGER_SECONDS: Final = 1.0
 """How long output is still taken from what outlives a step and holds its streams (`exec > >(tee log)` needs a few
 milliseconds); GitHub waits five seconds (ProcessInvoker.cs)."""
 _NO_SPACE: Final = b"No space left on device"

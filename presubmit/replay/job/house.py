@@ -185,8 +185,10 @@ class House:
         name = f"{prefix}{file_name(order.cell.id)}"
         try:
             with ExitStack() as stack:
+                session = launcher.begin(name, container=self.place.engine is not None)
+                stack.callback(launcher.give_up, session)
                 assignment = self._open(order, stack, name=name, folder=folder, launcher=launcher)
-                return launcher.run(assignment, stoppers)
+                return launcher.run(session, assignment, stoppers)
         except LackingError as error:
             return CellResult(cell=order.cell.id, conclusion=Conclusion.FAILURE, lacks=str(error))
         except (PresubmitError, OSError) as error:

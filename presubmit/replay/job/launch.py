@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from presubmit.replay.assignment import EARLY_VARIABLE
 from presubmit.replay.events import EventReader
 from presubmit.replay.job.values import CellResult, Conclusion
 from presubmit.replay.sessions import Sessions, how_ended, last_line, write_whole
 from presubmit.values import decode, encode
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Sequence
 
     from presubmit.replay.job.graph import Stopper
@@ -21,6 +24,15 @@ if TYPE_CHECKING:
 
 SESSION = "upstream"
 """The Nox session that runs cells."""
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that was started and waits for its assignment."""
+
+    told: Path
+    log: Path
+    process: subprocess.Popen[bytes] | None
+    """None where the run was stopped already."""
 
 
 class Launcher:
@@ -44,17 +56,28 @@ class Launcher:
         for name in ("assignments", "logs", "results", "summaries"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
-    def run(self, assignment: CellAssignment, stoppers: Sequence[Stopper]) -> CellResult:
+    def begin(self, name: str, *, container: bool) -> Session:
+        """Start a cell's session before its container is there: it loads what it needs, and waits."""
+        told = self._folder / "assignments" / f"{name}.json"
+        log = self._folder / "logs" / f"nox-{name}.log"
+        where = {EARLY_VARIABLE: "container" if container else "host"}
+        return Session(told=told, log=log, process=self._sessions.start(SESSION, told, log, where))
+
+    def give_up(self, session: Session) -> None:
+        """End a session that got nothing to do."""
+        if session.process is not None and not session.told.exists():
+            self._sessions.end(session.process)
+
+    def run(
+        self, session: Session, assignment: CellAssignment, stoppers: Sequence[Stopper]
+    ) -> CellResult:
         """Run one cell to its end; where its session left no result, the result says so as an error of ours."""
-        told = self._folder / "assignments" / f"{assignment.name}.json"
-        log = self._folder / "logs" / f"nox-{assignment.name}.log"
-        write_whole(told, encode(assignment))
-        process = self._sessions.start(SESSION, told, log)
+        process = session.process
         if process is None:
             return _without(assignment, f"stopped: {self._sessions.stopped}", cancelled=True)
-        running = process
+        write_whole(session.told, encode(assignment))
         for stopper in stoppers:
-            stopper.on_stop(lambda: self._sessions.end(running))
+            stopper.on_stop(partial(self._sessions.end, process))
         exit_code = self._sessions.wait(
             process, while_waiting=self.pump, has_all=lambda: assignment.name in self._ended
         )
@@ -65,7 +88,7 @@ class Launcher:
         reason = next((stopper.reason for stopper in stoppers if stopper.reason), "")
         if reason or self._sessions.stopped:
             return _without(assignment, reason or self._sessions.stopped, cancelled=True)
-        said = f"its session ended ({how_ended(exit_code)}) without a result: {last_line(log)}"
+        said = f"its session ended ({how_ended(exit_code)}) without a result: {last_line(session.log)}"
         return _without(assignment, said, cancelled=False)
 
     def pump(self) -> None:

@@ -66,9 +66,13 @@ class _Step(msgspec.Struct, kw_only=True):
 
     title: str
     id: str
+    action_path: str
+    """The folder of the composite action that it belongs to; empty for one of the job itself."""
     files: CommandFiles
     commands: Commands
     log: StepLog
+    narrowing: int
+    """Which of the selections that were laid is its own."""
     outputs: dict[str, str] = {}
 
 
@@ -85,7 +89,7 @@ class Machine:
         self._log = CellLog(Path(cell.folder) / "logs" / f"{cell.name}.log")
         self._deadline = time.monotonic() + cell.timeout
         self._step: _Step | None = None
-        self._known: dict[str, bool] = {}
+        self._known: set[str] = set()
         self._narrowing = Narrowing(cell, self._temp / _OURS)
         self.environment: dict[str, str] = CaseSensitive()
         """`env` of workflow and job, and what steps added by GITHUB_ENV."""
@@ -120,6 +124,12 @@ class Machine:
             (ours / "sudo").chmod(0o755)
 
     # --- what expressions see ---------------------------------------------------------------------------------------
+
+    def github_context(self) -> dict[str, Any]:
+        """Give `github`, with what belongs to the step that runs now."""
+        if self._step is None:
+            return self.github
+        return {**self.github, "action": self._step.id, **self._step.files.inside}
 
     def runner_context(self) -> dict[str, str]:
         """Give `runner`."""
@@ -159,18 +169,25 @@ class Machine:
         """Whether a program is found on the PATH that steps have now."""
         if "/" in program:
             return True
-        if program not in self._known:
-            code, _ = self.ask(
-                ("sh", "-c", 'command -v "$1"', "sh", program),
-                env=self.process_environment({}),
-                cwd="/",
-            )
-            self._known[program] = code == 0
-        return self._known[program]
+        if program in self._known:
+            return True
+        look = ("sh", "-c", 'command -v "$1"', "sh", program)
+        code, _ = self.ask(look, env=self.process_environment({}), cwd="/")
+        if code == 0:  # one that is missing may still be installed by a step
+            self._known.add(program)
+        return code == 0
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
-    def begin_step(self, title: str, origin: str, step_id: str, env: Mapping[str, str]) -> None:
+    def begin_step(
+        self,
+        title: str,
+        origin: str,
+        step_id: str,
+        env: Mapping[str, str],
+        *,
+        action_path: str = "",
+    ) -> None:
         """Give a step its files and its part of the log."""
         title = self.mask(title)
         commands = Commands(
@@ -182,11 +199,12 @@ class Machine:
         self._step = _Step(
             title=title,
             id=step_id,
+            action_path=action_path,
             files=make_command_files(self._temp, self.cell.temp),
             commands=commands,
             log=StepLog(self._log, commands=commands, masks=self._masks),
+            narrowing=self._narrowing.lay(),
         )
-        self._narrowing.begin()
         self._step.log.say(f"\n=== {title} ({origin})")
         events = Path(self.cell.events)
         write_event(events, event="progress", id=self.cell.name, cell=self.cell.cell, text=title)
@@ -213,11 +231,10 @@ class Machine:
             self._write_summary(found.summary)
         failures = (*commands.failures, *found.failures)
         tail = step.log.tail
-        said = self._narrowing.end(tail)
+        said = self._narrowing.what_ran(step.narrowing, tail)
         if said:
             self.notes.append(f"{step.title}: {said}")
         self._step = None
-        self._known.clear()
         return outputs, "; ".join(failures), tail
 
     def state_of_step(self) -> dict[str, str]:
@@ -256,22 +273,25 @@ class Machine:
 
     def process_environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """Give the whole environment of a step's process (actions/runner: ScriptHandler.cs, Handler.cs)."""
-        base = self._driver.environment
         own = {**self.environment, **env}
-        files = self._step.files.variables if self._step is not None else {}
-        path = [*reversed(self._paths), own.get("PATH") or base.get("PATH", "")]
+        given = {**self._driver.environment, **self.cell.env, **own}
+        path = [*reversed(self._paths), given.get("PATH", "")]
         if self.cell.here.root:
             path.insert(0, posixpath.join(self.cell.temp, _OURS, "bin"))
+        number = self._step.narrowing if self._step is not None else 0
         return {
-            **base,
-            **self.cell.env,
-            **self._narrowing.environment(own),
-            **self._narrowing.around(own),
+            **self._narrowing.around(number, given),
             **variables(self.github, self._runner),
-            **files,
-            "GITHUB_ACTION": self.step_id,
+            # The one default variable that a workflow may set (ProcessInvoker.cs).
+            **({"CI": own["CI"]} if "CI" in own else {}),
+            **(self._step_variables(self._step) if self._step is not None else {}),
             "PATH": ":".join(part for part in path if part),
         }
+
+    @staticmethod
+    def _step_variables(step: _Step) -> dict[str, str]:
+        given = {**step.files.variables, "GITHUB_ACTION": step.id}
+        return {**given, "GITHUB_ACTION_PATH": step.action_path} if step.action_path else given
 
     def run_script(self, shell: Shell, *, env: Mapping[str, str], cwd: str, script: str) -> int:
         """Run a `run:` block; its exit code. Raises ShellError, StepFaultError."""

@@ -32,55 +32,43 @@ class Narrowing:
         self._cell = cell
         self._folder = folder
         self._inside = posixpath.join(cell.temp, folder.name)
-        self._number = 0
+        self._laid = 0
 
-    def begin(self) -> None:
-        """Lay the selection of a step, with a record of its own."""
+    def lay(self) -> int:
+        """Lay the selection for one more step, with a record of its own; give its number."""
         if self._cell.selection is None:
-            return
-        self._number += 1
+            return 0
+        self._laid += 1
         told = {
             **self._cell.selection,
             "root": self._cell.workspace,
             "ids": [],
             "watch": [],
             "none_is_fine": True,
-            "record": f"{self._inside}/record-{self._number}.jsonl",
+            "record": f"{self._inside}/record-{self._laid}.jsonl",
         }
-        path = self._folder / f"selection-{self._number}.json"
+        path = self._folder / f"selection-{self._laid}.json"
         path.write_text(json.dumps(told), encoding="ascii")
+        return self._laid
 
-    def environment(self, own: Mapping[str, str]) -> dict[str, str]:
-        """Give the variables that load the plugin; a step's own values of the same names come after."""
-        del own
-        if self._cell.selection is None or not self._number:
-            return {}
+    def around(self, number: int, given: Mapping[str, str]) -> dict[str, str]:
+        """Give a process's variables with those that load the plugin; what it has of the same names is kept."""
+        if not number:
+            return dict(given)
         return {
-            "PYTEST_ADDOPTS": f"-p {PLUGIN}",
-            "PYTEST_PLUGINS": PLUGIN,
-            "PYTHONPATH": self._cell.plugin,
-            "PRESUBMIT_SELECTION": f"{self._inside}/selection-{self._number}.json",
+            **given,
+            "PYTEST_ADDOPTS": _together(" ", f"-p {PLUGIN}", given.get("PYTEST_ADDOPTS")),
+            "PYTEST_PLUGINS": _together(",", PLUGIN, given.get("PYTEST_PLUGINS")),
+            "PYTHONPATH": _together(":", self._cell.plugin, given.get("PYTHONPATH")),
+            "PRESUBMIT_SELECTION": f"{self._inside}/selection-{number}.json",
             **self._cell.narrowing_env,
         }
 
-    def around(self, own: Mapping[str, str]) -> dict[str, str]:
-        """Give a step's own variables, with ours kept in those that both set."""
-        if self._cell.selection is None:
-            return dict(own)
-        kept = dict(own)
-        if own.get("PYTEST_ADDOPTS"):
-            kept["PYTEST_ADDOPTS"] = f"-p {PLUGIN} {own['PYTEST_ADDOPTS']}"
-        if own.get("PYTEST_PLUGINS"):
-            kept["PYTEST_PLUGINS"] = f"{PLUGIN},{own['PYTEST_PLUGINS']}"
-        if own.get("PYTHONPATH"):
-            kept["PYTHONPATH"] = f"{self._cell.plugin}:{own['PYTHONPATH']}"
-        return kept
-
-    def end(self, tail: str) -> str:
+    def what_ran(self, number: int, tail: str) -> str:
         """Say what a step's pytest ran; only the plugin's own record proves that it was narrowed."""
-        if self._cell.selection is None:
+        if not number:
             return ""
-        found = read_record(self._folder / f"record-{self._number}.jsonl")
+        found = read_record(self._folder / f"record-{number}.jsonl")
         if found.readable and found.narrowed and not found.faults:
             run = counted(found.selected, "test")
             whole = f" ({found.deselected} more were collected)" if found.deselected else ""
@@ -88,3 +76,7 @@ class Narrowing:
         if found.readable or _CLOSING.search(_COLOUR.sub("", tail)):
             return "its pytest ran whole: the selection did not reach it"
         return ""
+
+
+def _together(separator: str, ours: str, theirs: str | None) -> str:
+    return f"{ours}{separator}{theirs}" if theirs else ours

@@ -16,12 +16,15 @@ from presubmit.replay.job.driver import open_driver
 from presubmit.replay.job.machine import Machine
 from presubmit.replay.job.run import CellRun
 from presubmit.replay.job.values import CellAssignment, CellResult, Conclusion
+from presubmit.replay.session import connect_early, wait_for_assignment
 from presubmit.replay.sessions import write_whole
 from presubmit.upstream.reader import read_workflow
 from presubmit.values import decode, encode
 
 if TYPE_CHECKING:
     import nox
+
+    from presubmit.container.engine import Engine
 
 
 def run_cell_session(session: nox.Session) -> None:
@@ -30,8 +33,11 @@ def run_cell_session(session: nox.Session) -> None:
     if named is None:
         _by_hand(session)
         return
-    assignment = decode(Path(named).read_bytes(), CellAssignment)
-    result = run_assigned(assignment)
+    path = Path(named)
+    engine = None if path.exists() else connect_early()
+    wait_for_assignment(session, path)
+    assignment = decode(path.read_bytes(), CellAssignment)
+    result = run_assigned(assignment, engine)
     if result.conclusion is not Conclusion.SUCCESS:
         session.error(f"{assignment.cell}: {result.error or result.conclusion}")
 
@@ -46,12 +52,12 @@ def _by_hand(session: nox.Session) -> None:
         )
 
 
-def run_assigned(assignment: CellAssignment) -> CellResult:
-    """Run the cell; a crash of presubmit's own is the cell's error."""
+def run_assigned(assignment: CellAssignment, engine: Engine | None = None) -> CellResult:
+    """Run the cell; a crash of presubmit's own is the cell's error. `engine` is a connection that is there already."""
     events = Path(assignment.events)
     write_event(events, event="start", id=assignment.name, cell=assignment.cell)
     try:
-        result = _run(assignment)
+        result = _run(assignment, engine)
     except PresubmitError as error:
         result = _error(assignment, str(error))
     except Exception:  # noqa: BLE001 - our own crash is this cell's error, and the others go on
@@ -65,7 +71,7 @@ def run_assigned(assignment: CellAssignment) -> CellResult:
     return result
 
 
-def _run(assignment: CellAssignment) -> CellResult:
+def _run(assignment: CellAssignment, engine: Engine | None) -> CellResult:
     path = Path(assignment.tree) / assignment.workflow
     text = assignment.workflow_text
     data = text.encode() if text else path.read_bytes()
@@ -74,13 +80,15 @@ def _run(assignment: CellAssignment) -> CellResult:
     if workflow is None or job is None:
         said = "; ".join(str(problem) for problem in problems if not problem.warning)
         return _error(assignment, f"{assignment.workflow} has no job {assignment.job}: {said}")
-    box = attach(assignment.box)
+    box = engine.attach(assignment.box) if engine is not None else attach(assignment.box)
     try:
         log = Path(assignment.folder) / "logs" / f"{assignment.name}.driver.log"
         with open_driver(box, log=log) as driver, Machine(assignment, driver) as machine:
             return CellRun(assignment, workflow, job, machine).go()
     finally:
         box.close()
+        if engine is not None:
+            engine.close()
 
 
 def _error(assignment: CellAssignment, reason: str) -> CellResult:
