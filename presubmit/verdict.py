@@ -269,6 +269,12 @@ def _judge_findings(
         elif known[finding.subject] > 0:
             known[finding.subject] -= 1
             label, found, detail = FailureClass.ON_BASE, "failed", "the base has the same"
+        elif finding.kind == "job" and theirs is not None and theirs.outcome is Outcome.FAILED:
+            whole = finding.subject.endswith("]")  # the step as a whole, not a test of it
+            found = "failed" if whole else "passed"
+            detail = (
+                "fails otherwise on the base" if whole else "the job fails there, too, with others"
+            )
         failures.append(_finding_failure(finding, result, label, found, detail))
     return failures
 

@@ -188,9 +188,13 @@ def how_ended(exit_code: int) -> str:
 
 
 def last_line(log: Path) -> str:
-    """Give the last line of a log, cut."""
-    lines = log.read_bytes().decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:300] if lines else "it printed nothing"
+    """Give the last line of a log that nox did not write itself, cut."""
+    try:
+        lines = log.read_bytes().decode("utf-8", "replace").strip().splitlines()
+    except OSError as error:
+        return f"{log.name} cannot be read: {error.strerror}"
+    own = [line for line in lines if line.strip() and not line.startswith("nox > ")]
+    return (own or lines or ["it printed nothing"])[-1][:300]
 
 
 def noxfile() -> Path:

@@ -98,6 +98,8 @@ _KINDS = (
     ("Python", "interpreter"),
     ("PyPy", "interpreter"),
     ("GraalPy", "interpreter"),
+    ("interpreter", "interpreter"),
+    ("the host", "host"),
     ("sudo", "sudo"),
     ("secret", "secret"),
     ("action", "action"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Final
 
+from presubmit.replay.job.machine import MOST_ASKED
 from presubmit.upstream.expressions import ExpressionError, hash_files, matches
 
 if TYPE_CHECKING:
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
 
     from presubmit.replay.job.machine import Machine
 
-_LIST: Final = r"find . -name .git -prune -o \( -type f -o -type l \) -print"
+# A link counts where it leads to a file, or to nothing (which fails below, as it does on GitHub).
+_LIST: Final = r"find . -name .git -prune -o \( -type f -o -type l ! -exec test -d {} \; \) -print"
 # Read from a file, since there may be more names than fit on a command line; the hash is of what a link leads to.
 _HASH: Final = 'while IFS= read -r name; do sha256sum < "$name" || exit 1; done < "$1"'
 
@@ -23,7 +25,7 @@ def hash_of(machine: Machine, patterns: Sequence[str]) -> str:
     code, listed = machine.ask(
         ("sh", "-c", _LIST), env=machine.process_environment({}), cwd=workspace
     )
-    if code != 0:
+    if code != 0 or len(listed) == MOST_ASKED:
         raise ExpressionError("hashFiles: the files of the workspace cannot be listed")
     names = [
         line.removeprefix("./") for line in listed.decode("utf-8", "surrogateescape").splitlines()

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from presubmit.replay.job.shells import Shell
     from presubmit.replay.job.values import Annotation, CellAssignment, StepRecord
 
-_ASKED: Final = 16 << 20
-"""Bytes of a command's output that are taken in."""
+MOST_ASKED: Final = 16 << 20
+"""Bytes of a command's output that are taken in; the rest is dropped."""
 _OURS: Final = "_presubmit"
 """Our own folder in RUNNER_TEMP."""
 _READ: Final = 'test -f "$1" && head -c 4194304 "$1"'
@@ -87,7 +87,8 @@ class Machine:
         self._paths: list[str] = []
         self._summary = Path(cell.folder) / "summaries" / f"{cell.name}.md"
         self._log = CellLog(Path(cell.folder) / "logs" / f"{cell.name}.log")
-        self._deadline = time.monotonic() + cell.timeout
+        self._deadlines = [time.monotonic() + cell.timeout]
+        """The job's, and below it those of the steps that run: of a composite action, and of the step inside it."""
         self._step: _Step | None = None
         self._known: set[str] = set()
         self._narrowing = Narrowing(cell, self._temp / _OURS)
@@ -258,16 +259,15 @@ class Machine:
     @contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
         """Let what runs inside take at most so long; an outer limit holds as well."""
-        outer = self._deadline
-        self._deadline = min(outer, time.monotonic() + seconds)
+        self._deadlines.append(min(self._deadlines[-1], time.monotonic() + seconds))
         try:
             yield
         finally:
-            self._deadline = outer
+            self._deadlines.pop()
 
     def extend(self, seconds: float) -> None:
         """Give steps that run after the job's time was up some time of their own."""
-        self._deadline = time.monotonic() + seconds
+        self._deadlines = [time.monotonic() + seconds] * len(self._deadlines)
 
     # --- processes --------------------------------------------------------------------------------------------------
 
@@ -311,8 +311,8 @@ class Machine:
         taken = bytearray()
 
         def take(stream: int, data: bytes) -> None:
-            if stream == 1 and len(taken) < _ASKED:
-                taken.extend(data[: _ASKED - len(taken)])
+            if stream == 1 and len(taken) < MOST_ASKED:
+                taken.extend(data[: MOST_ASKED - len(taken)])
 
         code = self._run(argv, env=env, cwd=cwd, on_output=take)
         return code, bytes(taken)
@@ -325,7 +325,7 @@ class Machine:
         cwd: str,
         on_output: Callable[[int, bytes], None],
     ) -> int:
-        left = max(0.05, self._deadline - time.monotonic())
+        left = max(0.05, self._deadlines[-1] - time.monotonic())
         end = self._driver.run(argv, env=env, cwd=cwd, timeout=left, on_output=on_output)
         if end.leaked:
             self.notes.append(f"left running by {self.title}: {', '.join(end.leaked)[:200]}")

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from presubmit.upstream.cells import JobCell
 
 # pytest's short summary: what failed, whatever else was printed.
-_SUMMARY: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_SUMMARY_HEAD: Final = "short test summary info"
+_SUMMARY: Final = re.compile(
+    r"^(?:FAILED|ERROR) (?P<test>\S.*?)(?: - (?P<message>.*))?$", re.MULTILINE
+)
+_EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _VARYING: Final = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?|/tmp/\S+")
 _LAST_LINES: Final = 15
@@ -108,7 +112,9 @@ def _notes(ended: Ended) -> tuple[str, ...]:
 
 def _findings(cell: JobCell, result: CellResult) -> tuple[Finding, ...]:
     bad = [s for s in result.steps if s.conclusion in {Conclusion.FAILURE, Conclusion.CANCELLED}]
-    found = [_finding(cell, step) for step in bad]
+    found = [
+        finding for step in bad for finding in (_tests(cell, step) or (_finding(cell, step),))
+    ]
     if not found:
         found = [
             Finding(
@@ -123,30 +129,55 @@ def _findings(cell: JobCell, result: CellResult) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _finding(cell: JobCell, step: StepRecord) -> Finding:
+def _tests(cell: JobCell, step: StepRecord) -> tuple[Finding, ...]:
+    """Give one finding for each test that pytest's own summary names as failed; none where it is not whole."""
+    text = _COLOUR.sub("", step.tail)
+    _, head, summary = text.rpartition(_SUMMARY_HEAD)
+    if not head:
+        return ()
+    file, line = _place(cell, step)
+    found = []
+    for match in _SUMMARY.finditer(summary):
+        test, message = match["test"], match["message"] or step.reason
+        exception = _EXCEPTION.match(message)
+        # Another exception is another failure; the rest of a message may hold numbers that vary.
+        kind = exception.group() if exception else ""
+        found.append(
+            Finding(
+                kind="job",
+                subject=f"{cell.id}: {test} {kind}".rstrip(),
+                tool="upstream",
+                message=f"{cell.id}: {test}: {message}",
+                file=file,
+                line=line,
+            )
+        )
+    return tuple({finding.subject: finding for finding in found}.values())
+
+
+def _place(cell: JobCell, step: StepRecord) -> tuple[str, int | None]:
     file, _, line = step.origin.partition(":")
     folder = cell.workflow.rpartition("/")[0]
+    return file if "/" in file else f"{folder}/{file}", int(line) if line.isdigit() else None
+
+
+def _finding(cell: JobCell, step: StepRecord) -> Finding:
+    file, line = _place(cell, step)
     return Finding(
         kind="job",
         subject=f"{cell.id}: {step.name} [{signature(step.tail or step.reason)}]",
         tool="upstream",
         message=f"{cell.id}: {step.name}: {step.reason}",
-        file=file if "/" in file else f"{folder}/{file}",
-        line=int(line) if line.isdigit() else None,
+        file=file,
+        line=line,
     )
 
 
 def signature(tail: str) -> str:
-    """Name what a failing step printed: by pytest's own list of failures, else by its last lines without numbers.
-
-    Two failures of one step with the same signature are taken for one; with another, for two.
-    """
-    text = _COLOUR.sub("", tail)
-    failing = sorted(set(_SUMMARY.findall(text)))
-    lines = failing or [
-        _VARYING.sub("0", line.strip()) for line in text.splitlines()[-_LAST_LINES:]
-    ]
-    return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:8]
+    """Name what a failing step printed, by its last lines without numbers: another name is another failure."""
+    lines = _COLOUR.sub("", tail).splitlines()[-_LAST_LINES:]
+    plain = "\n".join(_VARYING.sub("0", line.strip()) for line in lines)
+    return hashlib.sha256(plain.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def _warnings(result: CellResult) -> tuple[Finding, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -15,6 +16,7 @@ from presubmit.replay.job.box_files import hash_of
 from presubmit.replay.job.machine import Machine, StepFaultError
 from presubmit.replay.job.scope import Scope
 from presubmit.replay.job.shells import ShellError, shell_command
+from presubmit.replay.job.unreachable import lacking
 from presubmit.replay.job.use import Use
 from presubmit.replay.job.values import CellResult, Conclusion, StepRecord
 from presubmit.upstream import template
@@ -30,12 +32,13 @@ from presubmit.upstream.judge import local_form
 from presubmit.upstream.uses import Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from presubmit.replay.job.values import CellAssignment
     from presubmit.upstream.model import ActionFile, Job, Step, Workflow
 
 _NEST: Final = 10
+_MINUTE: Final = 60.0
 _AFTER_CANCEL: Final = 300.0
 """Seconds that steps with `always()` have after the job's time is up (docs: `cancel-timeout-minutes`, 5 minutes)."""
 
@@ -45,6 +48,10 @@ class Stop(msgspec.Struct, frozen=True):
 
     error: str = ""
     lacks: str = ""
+
+
+class _CancelledError(Exception):
+    """The job's time was up inside a composite action: the step that uses it is cancelled as well."""
 
 
 class _Done(msgspec.Struct, kw_only=True):
@@ -58,6 +65,8 @@ class _Done(msgspec.Struct, kw_only=True):
     tolerated: bool = False
     outputs: dict[str, str] = {}
     tail: str = ""
+    lacks: str = ""
+    """What is not here: the cell ends with this step, unless it is tolerated."""
 
 
 class CellRun:
@@ -83,6 +92,7 @@ class CellRun:
     def go(self) -> CellResult:
         """Run all steps and what they leave to do afterwards; give the cell's result."""
         began = time.monotonic()
+        outputs: dict[str, str] = {}
         try:
             self._set_environment()
             self._walk(self._top, self.job.steps)
@@ -91,7 +101,10 @@ class CellRun:
         except JobError as error:
             self._top.failed = True
             self.notes.append(str(error))
-            outputs = {}
+        except StepFaultError as error:  # between two steps
+            self._fault(error, began)
+        mask, stop = self.machine.mask, self._stop or Stop()
+        notes = dict.fromkeys(mask(note) for note in (*self.notes, *self.machine.notes))
         return CellResult(
             cell=self.cell.cell,
             conclusion=self._conclusion(),
@@ -99,9 +112,9 @@ class CellRun:
             steps=tuple(self.records),
             annotations=tuple(self.machine.annotations),
             seconds=round(time.monotonic() - began, 3),
-            error=self._stop.error if self._stop else "",
-            lacks=self._stop.lacks if self._stop else "",
-            notes=tuple(dict.fromkeys((*self.notes, *self.machine.notes))),
+            error=mask(stop.error),
+            lacks=mask(stop.lacks),
+            notes=tuple(notes),
         )
 
     def _conclusion(self) -> Conclusion:
@@ -121,7 +134,7 @@ class CellRun:
         """Give what expressions of a step see."""
         cell = self.cell
         return {
-            "github": {**self.machine.github, **scope.github()},
+            "github": {**self.machine.github_context(), **scope.github()},
             "env": CaseSensitive({**self.machine.environment, **scope.env, **(env or {})}),
             "vars": cell.vars,
             "job": {**cell.job_context, "status": self._status(self._top)},
@@ -159,72 +172,111 @@ class CellRun:
 
     def _step(self, scope: Scope, step: Step) -> None:
         began = time.monotonic()
+        done = _Done(title=_plain_title(step))
+        with self._caught(done, began):
+            env = self._step_env(scope, step)
+            done.title = self._title(scope, step, self.contexts(scope, env))
+            runs, why = self._decide(scope, step, env)
+            if not runs:
+                done.outcome, done.reason = Conclusion.SKIPPED, why
+        if done.outcome is Conclusion.SUCCESS:
+            self._begin(scope, step, done.title, env)
+            with self._caught(done, began):
+                self._do(scope, step, env, done)
+            self._end(scope, done)
+            self._tolerate(scope, step, env, done)
+        elif done.outcome is not Conclusion.SKIPPED:
+            self._begin(scope, step, done.title, {})
+            self.machine.say_error(done.reason)
+            self._end(scope, done)
+        self._record(scope, step, done, began)
+
+    @contextmanager
+    def _caught(self, done: _Done, began: float) -> Iterator[None]:
+        """Turn what goes wrong with a step into its outcome."""
         try:
-            runs, why = self._decide(scope, step)
-            env = self._step_env(scope, step) if runs else {}
-            title = self._title(scope, step, self.contexts(scope, env))
-        except (ExpressionError, JobError) as error:
-            done = _Done(outcome=Conclusion.FAILURE, reason=str(error), title=_plain_title(step))
-            self._record(scope, step, done, began)
-            return
-        if not runs:
-            done = _Done(outcome=Conclusion.SKIPPED, reason=why, title=title)
-            self._record(scope, step, done, began)
-            return
-        origin = f"{scope.file}:{step.mark.line}"
-        self.machine.begin_step(title, origin, step.id, {**scope.env, **env})
-        done = _Done(title=title)
-        try:
-            self._do(scope, step, env, done)
+            yield
         except (ExpressionError, JobError, ShellError, ActionFailedError) as error:
             done.outcome, done.reason = Conclusion.FAILURE, str(error)
-            self.machine.say_error(str(error))
         except LackingError as error:
             done.outcome, done.reason = Conclusion.FAILURE, f"not here: {error}"
-            self.machine.say_error(done.reason)
-            if not done.tolerated and self._stop is None:
-                self._stop = Stop(lacks=str(error))
+            done.lacks = str(error)
         except StepFaultError as error:
             done.outcome, done.reason = self._fault(error, began)
-            self.machine.say_error(done.reason)
+        except _CancelledError as error:
+            done.outcome, done.reason = Conclusion.CANCELLED, str(error)
+        else:
+            return
+        self.machine.say_error(done.reason)
+
+    def _begin(self, scope: Scope, step: Step, title: str, env: Mapping[str, str]) -> None:
+        self.machine.begin_step(
+            title,
+            f"{scope.file}:{step.mark.line}",
+            step.id,
+            {**scope.env, **env},
+            action_path=scope.github().get("action_path", ""),
+        )
+
+    def _end(self, scope: Scope, done: _Done) -> None:
         done.outputs, complaint, done.tail = self.machine.end_step(scope)
         if complaint and done.outcome is Conclusion.SUCCESS:
             done.outcome, done.reason = Conclusion.FAILURE, complaint
-        self._record(scope, step, done, began)
 
     def _do(self, scope: Scope, step: Step, env: Mapping[str, str], done: _Done) -> None:
         contexts, functions = self.contexts(scope, env), self._functions(scope)
-        done.tolerated = flag_of(step.continue_on_error, contexts, otherwise=False)
-        minutes = number_of(step.timeout_minutes, contexts, otherwise=0.0)
-        with self.machine.limited(self._seconds(minutes)):
+        with self.machine.limited(self._seconds(self._minutes(step, contexts))):
             if step.uses is not None:
                 done.kind, done.reason = self._uses(scope, step, env, contexts, functions)
                 return
             done.code = self._run(scope, step, env, contexts, functions)
             if done.code != 0:
                 done.outcome, done.reason = Conclusion.FAILURE, f"exit code {done.code}"
+                lacks = lacking(self.machine.tail)
+                if lacks:
+                    raise LackingError(lacks)
+
+    def _minutes(self, step: Step, contexts: Mapping[str, Any]) -> int:
+        """Give the step's own limit, 0 for none: whole minutes, and none at all where it cannot be told (StepsRunner.cs)."""
+        try:
+            return int(number_of(step.timeout_minutes, contexts, otherwise=0.0))
+        except (JobError, OverflowError) as error:
+            message = f"An error occurred when attempting to determine the step timeout: {error}"
+            self.machine.say_error(message)
+            self.machine.annotate("error", message)
+            return 0
+
+    def _tolerate(self, scope: Scope, step: Step, env: Mapping[str, str], done: _Done) -> None:
+        """See whether the failure of a step that ran counts; it may depend on the step's own outputs."""
+        if done.outcome is Conclusion.FAILURE and self._stop is None:
+            self._remember(scope, step, done)
+            contexts = self.contexts(scope, env)
+            try:
+                done.tolerated = flag_of(step.continue_on_error, contexts, otherwise=False)
+            except JobError as error:
+                done.reason = f"{done.reason}; continue-on-error: {error}"
+        if done.lacks and not done.tolerated and self._stop is None:
+            self._stop = Stop(lacks=done.lacks)
 
     def _fault(self, error: StepFaultError, began: float) -> tuple[Conclusion, str]:
         """Say what it means that a step did not end by itself: out of time is its own failure, the rest is ours."""
         if error.outcome is ExecOutcome.TIMEOUT:
-            if time.monotonic() >= self._deadline and not self.cancelled:
+            if time.monotonic() < self._deadline:
+                seconds = time.monotonic() - began
+                return Conclusion.FAILURE, f"timeout-minutes is over after {seconds:.0f} s"
+            if not self.cancelled:
                 self.cancelled = f"timeout-minutes of the job ({self.cell.timeout / 60:g}) is over"
                 self.notes.append(self.cancelled)
                 self._deadline = time.monotonic() + _AFTER_CANCEL
                 self.machine.extend(_AFTER_CANCEL)
-                return Conclusion.CANCELLED, self.cancelled
-            return (
-                Conclusion.FAILURE,
-                f"timeout-minutes is over after {time.monotonic() - began:.0f} s",
-            )
+            return Conclusion.CANCELLED, self.cancelled
         if error.outcome is ExecOutcome.START_FAILED:
             return Conclusion.FAILURE, str(error)
         self._stop = Stop(error=str(error))
         return Conclusion.FAILURE, str(error)
 
-    def _decide(self, scope: Scope, step: Step) -> tuple[bool, str]:
+    def _decide(self, scope: Scope, step: Step, env: Mapping[str, str]) -> tuple[bool, str]:
         condition = template.condition(step.condition)
-        env = self._step_env(scope, step, lenient=True)
         contexts, functions = self.contexts(scope, env), self._functions(scope)
         if is_truthy(condition.evaluate(contexts, functions)):
             return True, ""
@@ -233,25 +285,22 @@ class CellRun:
         words = " ".join(step.condition.text.split())
         return False, f"if: {words}"
 
-    def _step_env(self, scope: Scope, step: Step, *, lenient: bool = False) -> dict[str, str]:
-        try:
-            value = evaluate(step.env, self.contexts(scope), self._functions(scope)) or {}
-        except JobError:
-            if lenient:
-                return {}
-            raise
+    def _step_env(self, scope: Scope, step: Step) -> dict[str, str]:
+        """Evaluate `env` of a step; where that fails the step does, even one that would be skipped (StepsRunner.cs)."""
+        value = evaluate(step.env, self.contexts(scope), self._functions(scope)) or {}
         return {name: to_string(inner) for name, inner in value.items()}
 
     def _seconds(self, minutes: float) -> float:
         left = max(1.0, self._deadline - time.monotonic())
-        return min(left, minutes * 60) if minutes > 0 else left
+        return min(left, minutes * _MINUTE) if minutes > 0 else left
 
     def _title(self, scope: Scope, step: Step, contexts: Mapping[str, Any]) -> str:
         if step.name is not None:
             try:
-                return to_string(evaluate(step.name, contexts, self._functions(scope)))
+                name = to_string(evaluate(step.name, contexts, self._functions(scope)))
+                return _first_line(name) or _plain_title(step)
             except JobError:
-                return str(step.name.value)
+                return _plain_title(step)
         return _plain_title(step)
 
     # --- run --------------------------------------------------------------------------------------------------------
@@ -347,31 +396,41 @@ class CellRun:
         action = self._read_local(folder, uses)
         if action.using != "composite":
             raise LackingError(f"action {uses} ({action.using})")
-        values: dict[str, Any] = {}
-        for wanted in action.inputs:
-            if wanted.name.lower() in inputs:
-                values[wanted.name] = inputs[wanted.name.lower()]
-            elif wanted.default is not None:
-                default = evaluate(wanted.default, self.contexts(scope), self._functions(scope))
-                values[wanted.name] = to_string(default)
-            else:
-                values[wanted.name] = ""
         inner = Scope(
-            inputs=values,
+            inputs=self._inputs(scope, action, inputs),
             file=action.path,
             directory=folder,
             env={**scope.env, **env},
             outer=scope,
             depth=scope.depth + 1,
         )
+        cancelled = self.cancelled
         with self.machine.nested():
             self._walk(inner, action.steps)
         for name, node in action.outputs.items():
             value = evaluate(node, self.contexts(inner), self._functions(inner))
             self.machine.outputs[name] = to_string(value)
+        if self.cancelled and not cancelled:
+            raise _CancelledError(self.cancelled)
         if inner.failed and self._stop is None:
             raise ActionFailedError(f"a step of {uses} failed")
         return "composite", ""
+
+    def _inputs(
+        self, scope: Scope, action: ActionFile, given: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Give the inputs of a composite action: what is given, declared or not, and the defaults of the rest."""
+        values = dict(given)
+        known = {wanted.name.lower(): wanted for wanted in action.inputs}
+        for name, wanted in known.items():
+            if name not in values:
+                default = evaluate(wanted.default, self.contexts(scope), self._functions(scope))
+                values[name] = to_string(default)
+        if unexpected := "', '".join(name for name in given if name not in known):
+            valid = "', '".join(known)
+            message = f"Unexpected input(s) '{unexpected}', valid inputs are ['{valid}']"
+            self.machine.annotate("warning", message)
+        return values
 
     def _read_local(self, folder: str, uses: str) -> ActionFile:
         for name in ("action.yml", "action.yaml"):
@@ -420,7 +479,7 @@ class CellRun:
                     conclusion=outcome,
                     origin=origin,
                     seconds=round(time.monotonic() - began, 3),
-                    reason=reason,
+                    reason=self.machine.mask(reason),
                 )
             )
 
@@ -438,17 +497,23 @@ class CellRun:
             outputs[key.text] = text
         return outputs
 
+    @staticmethod
+    def _remember(scope: Scope, step: Step, done: _Done) -> Conclusion:
+        """Let later expressions see what became of a step that has an id; give its conclusion."""
+        tolerated = done.outcome is Conclusion.FAILURE and done.tolerated
+        conclusion = Conclusion.SUCCESS if tolerated else done.outcome
+        if step.named:
+            scope.steps[step.id] = {
+                "outputs": dict(done.outputs),
+                "outcome": str(done.outcome),
+                "conclusion": str(conclusion),
+            }
+        return conclusion
+
     def _record(self, scope: Scope, step: Step, done: _Done, began: float) -> None:
-        conclusion = done.outcome
-        if conclusion is Conclusion.FAILURE and done.tolerated:
-            conclusion = Conclusion.SUCCESS
+        conclusion = self._remember(scope, step, done)
         if conclusion is Conclusion.FAILURE:
             scope.failed = True
-        scope.steps[step.id] = {
-            "outcome": str(done.outcome),
-            "conclusion": str(conclusion),
-            "outputs": dict(done.outputs),
-        }
         record = StepRecord(
             name=self.machine.mask(done.title),
             id=step.id,
@@ -468,10 +533,11 @@ class CellRun:
 def _plain_title(step: Step) -> str:
     """Give a step's name as it is written."""
     if step.name is not None:
-        return str(step.name.value)
-    return f"Run {step.uses.value if step.uses is not None else _first_line(step)}"
+        return _first_line(str(step.name.value))
+    if step.uses is not None:
+        return f"Run {step.uses.value}"
+    return f"Run {_first_line('' if step.run is None else str(step.run.value))}"
 
 
-def _first_line(step: Step) -> str:
-    lines = step.run.text.strip().splitlines() if step.run is not None else []
-    return lines[0] if lines else ""
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "")
