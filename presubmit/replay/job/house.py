@@ -187,7 +187,9 @@ class House:
             with ExitStack() as stack:
                 session = launcher.begin(name, container=self.place.engine is not None)
                 stack.callback(launcher.give_up, session)
-                assignment = self._open(order, stack, name=name, folder=folder, launcher=launcher)
+                assignment = self._open(
+                    order, stack, name=name, prefix=prefix, folder=folder, launcher=launcher
+                )
                 return launcher.run(session, assignment, stoppers)
         except LackingError as error:
             return CellResult(cell=order.cell.id, conclusion=Conclusion.FAILURE, lacks=str(error))
@@ -195,7 +197,14 @@ class House:
             return CellResult(cell=order.cell.id, conclusion=Conclusion.FAILURE, error=str(error))
 
     def _open(
-        self, order: Order, stack: ExitStack, *, name: str, folder: Path, launcher: Launcher
+        self,
+        order: Order,
+        stack: ExitStack,
+        *,
+        name: str,
+        prefix: str,
+        folder: Path,
+        launcher: Launcher,
     ) -> CellAssignment:
         place, job, contexts = self.place, order.job, order.contexts
         origin = order.cell.origin
@@ -290,6 +299,7 @@ class House:
             env={k: v for k, v in env.items() if on_host or k.startswith("PRESUBMIT_")},
             here=here,
             name=name,
+            prefix=prefix,
             folder=folder,
             events=launcher.events,
             job_context=job_context(services, box, wish),
@@ -311,6 +321,7 @@ class House:
         env: dict[str, str],
         here: Here,
         name: str,
+        prefix: str,
         folder: Path,
         events: Path,
         job_context: dict[str, Any],
@@ -320,7 +331,7 @@ class House:
         contexts, job = order.contexts, order.job
         minutes = number_of(job.timeout_minutes, contexts, otherwise=_MINUTES)
         return CellAssignment(
-            cell=order.cell.id,
+            cell=f"{prefix}{order.cell.id}",
             box=box.id,
             tree=str(self.sources.tree),
             workflow=order.workflow.path,

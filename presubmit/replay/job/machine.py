@@ -327,8 +327,9 @@ class Machine:
     ) -> int:
         left = max(0.05, self._deadlines[-1] - time.monotonic())
         end = self._driver.run(argv, env=env, cwd=cwd, timeout=left, on_output=on_output)
-        if end.leaked:
-            self.notes.append(f"left running by {self.title}: {', '.join(end.leaked)[:200]}")
+        leaked = [name for name in end.leaked if name.strip()]
+        if leaked:
+            self.notes.append(f"left running by {self.title}: {', '.join(leaked)[:200]}")
         if end.outcome is not ExecOutcome.EXITED or end.exit_code is None:
             raise StepFaultError(end.outcome, end.reason or str(end.outcome))
         return end.exit_code

@@ -21,13 +21,13 @@ _MAX_WRITTEN: Final = 400
 
 _SPACE: Final = re.compile(r"(?:[\s\ufeff]+|/\*[\s\S]*?\*/|//[^\r\n]*)*")
 _NUMBER: Final = re.compile(
-    r"-?(?:0[xX][0-9a-fA-F]++|(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)(?![\w.])"
+    r"-?(?:0[xX][0-9a-fA-F]++|(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)(?![\w.])"
 )
 _WORD: Final = re.compile(r"-?[A-Za-z]+(?!\w)")
 _NAME: Final = re.compile(r"[\w$]+")
 _QUOTED: Final = {
-    '"': re.compile(r'"((?:[^"\\]++|\\[\s\S])*+)"'),
-    "'": re.compile(r"'((?:[^'\\]++|\\[\s\S])*+)'"),
+    '"': re.compile(r'"((?:[^"\\]++|\\[\s\S])*)"'),
+    "'": re.compile(r"'((?:[^'\\]++|\\[\s\S])*)'"),
 }
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|[\s\S])")
 _ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}

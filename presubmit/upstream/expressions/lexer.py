@@ -100,7 +100,7 @@ _BOUNDARY: Final = r"()\[\],.!><=&|" + SPACE
 _GAP: Final = re.compile(f"[{SPACE}]*")
 _WORD: Final = re.compile(rf"[\s\S][^{_BOUNDARY}]*")
 _NUMBER: Final = re.compile(rf"[\s\S](?:[^{_BOUNDARY}]|\.)*")
-_STRING: Final = re.compile(r"'(?:[^']++|'')*+'")
+_STRING: Final = re.compile(r"'(?:[^']++|'')*'(?!')")
 _KEYWORD: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
 
 

@@ -16,7 +16,8 @@ SPACE: Final = (
 )
 """What .NET takes for white space; Python's own list is longer."""
 
-_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+")
+# No possessive groups, here and elsewhere: before 3.11.5 one that fails does not go back to where it began.
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 _INFINITY: Final = re.compile(r"([+-]?)infinity", re.IGNORECASE | re.ASCII)
 _HEX: Final = re.compile(r"0x0*([0-9a-fA-F]{0,8})")
 _OCTAL: Final = re.compile(r"0o0*([0-7]{0,11})")

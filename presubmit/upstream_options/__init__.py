@@ -1,0 +1,8 @@
+"""Takes options of a run from the matching jobs of upstream: below the configuration, which wins, above convention."""
+
+from __future__ import annotations
+
+from presubmit.upstream_options.choose import take
+from presubmit.upstream_options.taken import Options, Project, Taken, in_use, with_upstream
+
+__all__ = ["Options", "Project", "Taken", "in_use", "take", "with_upstream"]
