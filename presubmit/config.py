@@ -97,6 +97,10 @@ class BuildConfig(Value, frozen=True, kw_only=True):
     constraints: Annotated[
         tuple[str, ...], Meta(description="Constraint files that pip honours.")
     ] = ()
+    env: Annotated[
+        tuple[str, ...],
+        Meta(description="Variables of the build alone, `NAME=value`, besides `tests.env`."),
+    ] = ()
     triggers: Annotated[
         tuple[str, ...],
         Meta(description="Patterns of further files whose change forces a clean build."),
@@ -141,7 +145,8 @@ class LintConfig(Value, frozen=True, kw_only=True):
     commands: Annotated[
         tuple[str, ...],
         Meta(
-            description="Commands; `{files}` stands for the changed files. Else pre-commit, lintrunner, ruff."
+            description="Commands; `{files}` stands for the changed files, `{files:src/*.py docs/*.py}` for those"
+            " that match (`*` matches `/`, too). Else pre-commit, lintrunner, ruff."
         ),
     ] = ()
     packages: Annotated[
@@ -460,8 +465,10 @@ def _convert_one(option: str, value: Any, kind: type[Value], name: str, origin: 
     if from_text and isinstance(value, str) and "tuple" in str(wanted):
         value = [part.strip() for part in value.split(",") if part.strip()]
     try:
+        if from_text and isinstance(value, str) and "dict" in str(wanted):
+            value = msgspec.json.decode(value)
         return msgspec.convert(value, wanted, strict=not from_text)
-    except msgspec.ValidationError as error:
+    except msgspec.DecodeError as error:
         raise ConfigError(
             f"{origin}: `{option}`: {str(error)[0].lower()}{str(error)[1:]}",
             hint="see docs/reference/config.md",
@@ -483,18 +490,38 @@ UPSTREAM: Final = "upstream "
 """How the origin of an option begins that a job of upstream gave: `upstream ci.yml:31`."""
 
 
-def fill_in(config: Sourced, options: Mapping[str, tuple[Any, str]]) -> Sourced:
-    """Set options that no source names, each with where its value comes from; what is named stays."""
-    open_ones = {name: both for name, both in options.items() if name not in config.origins}
-    origins = {**config.origins, **{name: at for name, (_, at) in open_ones.items()}}
+def fill_in(config: Sourced, options: Mapping[str, tuple[Any, str | tuple[str, ...]]]) -> Sourced:
+    """Set options that no source names, each with where its value comes from; what is named stays.
+
+    Of a list, each item may have a line of its own: they are the origins of `lint.commands.0` and so on.
+    """
+    origins = dict(config.origins)
     filled = config.config
-    for name, (value, at) in open_ones.items():
-        table, _, option = name.rpartition(".")
-        kind = TABLES[table] if table else Config
-        converted = _convert_one(name, value, kind, option, at)
-        inner = msgspec.structs.replace(getattr(filled, table), **{option: converted})
-        filled = msgspec.structs.replace(filled, **{table: inner})
+    for name, (value, at) in options.items():
+        if name in config.origins:
+            continue
+        origins[name] = at if isinstance(at, str) else at[0]
+        if not isinstance(at, str):
+            origins |= {f"{name}.{number}": one for number, one in enumerate(at)}
+        filled = _with_value(filled, name, value, origins[name])
     return Sourced(config=filled, origins=origins)
+
+
+def without_upstream(config: Sourced) -> Config:
+    """Give the configuration as it was before upstream's jobs filled it in."""
+    plain = config.config
+    for name, origin in config.origins.items():
+        if origin.startswith(UPSTREAM) and name in option_names():
+            plain = _with_value(plain, name, value_of(Config(), name), origin)
+    return plain
+
+
+def _with_value(config: Config, option: str, value: Any, origin: str) -> Config:  # noqa: ANN401 - any option's type
+    table, _, name = option.rpartition(".")
+    kind = TABLES[table]
+    converted = _convert_one(option, value, kind, name, origin)
+    inner = msgspec.structs.replace(getattr(config, table), **{name: converted})
+    return msgspec.structs.replace(config, **{table: inner})
 
 
 def described_options() -> tuple[tuple[str, str], ...]:
@@ -503,9 +530,9 @@ def described_options() -> tuple[tuple[str, str], ...]:
 
 
 def value_of(config: Config, option: str) -> Any:  # noqa: ANN401 - any of the options' types
-    """Give an option's value by its name, `table.option`."""
+    """Give an option's value by its name, `table.option`, in the types of JSON."""
     table, _, name = option.rpartition(".")
-    value = getattr(getattr(config, table) if table else config, name)
+    value = msgspec.to_builtins(getattr(getattr(config, table) if table else config, name))
     return list(value) if isinstance(value, tuple) else value
 
 

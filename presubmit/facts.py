@@ -60,27 +60,30 @@ def read_facts(
     config: Config,
     layout: Layout,
     *,
+    plain: Config | None = None,
     definitions: tuple[Definition, ...] = (),
     history: History | None = None,
 ) -> Facts:
-    """Gather what make_plan needs to know of a tree. Raises ConfigError where what the config names is not there."""
+    """Gather what make_plan needs to know of a tree; `plain` is the configuration without what upstream filled in.
+
+    Raises ConfigError where what the config names is not there.
+    """
     reader.want(p for p in reader.blobs if posixpath.basename(p) in _WANTED)
     project = convention.read_project(reader.blobs, reader.text)
-    build = config.build
     sample = [p for p in sorted(reader.blobs) if _is_source(p, layout.settings)][:_SAMPLED_SOURCES]
     reader.want(sample if definitions else ())
     sources = [text for p in (sample if definitions else ()) if (text := reader.text(p))]
+    constraints = _constraints(project, reader, history)
+    differs = plain is not None and (plain.build, plain.container) != (
+        config.build,
+        config.container,
+    )
     return Facts(
         project=project,
-        requirements=convention.test_requirements(
-            project,
-            reader.text,
-            extras=build.extras,
-            groups=build.groups,
-            files=build.requirements,
-            packages=build.packages,
-            constraints=_constraints(project, reader, history),
-        ),
+        requirements=_requirements(project, reader, config, constraints),
+        otherwise=_requirements(project, reader, plain, constraints)
+        if plain is not None and differs
+        else None,
         backend=convention.build_backend(project),
         native=convention.native_sources(project, reader.text),
         floor=convention.python_floor(project, reader.text),
@@ -90,6 +93,24 @@ def read_facts(
         doctests=layout.settings.doctest_modules,
         blobs=reader.blobs,
         generated=_generated(reader),
+    )
+
+
+def _requirements(
+    project: convention.Project,
+    reader: TreeReader,
+    config: Config,
+    constraints: Requirements | None,
+) -> convention.TestRequirements:
+    build = config.build
+    return convention.test_requirements(
+        project,
+        reader.text,
+        extras=build.extras,
+        groups=build.groups,
+        files=build.requirements,
+        packages=build.packages,
+        constraints=constraints,
     )
 
 

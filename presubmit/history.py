@@ -17,8 +17,12 @@ _SCHEMA = """
 create table if not exists step (key text primary key, seconds real not null, at text not null);
 create table if not exists test_file (path text primary key, seconds real not null, outcome text not null, at text not null);
 create table if not exists lock (key text primary key, lines text not null);
+create table if not exists taken (key text primary key, value text not null, at integer not null);
 create table if not exists evidence (key text primary key, result text not null, at text not null);
 """
+
+
+_MOST_TAKEN = 50
 
 
 class History:
@@ -92,6 +96,19 @@ class History:
     def write_lock(self, key: str, lines: str) -> None:
         """Remember what was read from lock files, by their blob ids."""
         self._write("insert or replace into lock values (?, ?)", [(key, lines)])
+
+    def taken(self, key: str) -> str | None:
+        """Give what was taken over from upstream's jobs, as JSON, or None."""
+        rows = self._read("select value from taken where key = ?", key)
+        return str(rows[0][0]) if rows else None
+
+    def write_taken(self, key: str, value: str) -> None:
+        """Remember what was taken over from upstream's jobs, and forget the oldest."""
+        newest = "(select coalesce(max(at), 0) + 1 from taken)"
+        self._write(f"insert or replace into taken values (?, ?, {newest})", [(key, value)])  # noqa: S608 - no value in it
+        self._write(
+            "delete from taken where at <= (select max(at) from taken) - ?", [(_MOST_TAKEN,)]
+        )
 
     def write_step(self, key: str, seconds: float) -> None:
         """Remember how long a step took."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import posixpath
+import re
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from presubmit import convention
-from presubmit.config import UPSTREAM
+from presubmit.config import UPSTREAM, TestsConfig, without_upstream
 from presubmit.errors import UsageError
 from presubmit.values import (
     Build,
@@ -34,7 +36,7 @@ from presubmit.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from presubmit.config import Sourced
+    from presubmit.config import Config, Sourced
     from presubmit.values import Change
 
 # Pinned, so that two runs of one presubmit give one answer; the project's own pins live in its own config.
@@ -65,6 +67,8 @@ class Facts(Value, frozen=True, kw_only=True):
 
     project: convention.Project
     requirements: convention.TestRequirements
+    otherwise: convention.TestRequirements | None = None
+    """Those by convention, where some of `requirements` are upstream's."""
     backend: convention.Backend | None
     native: tuple[str, ...]
     floor: str
@@ -183,14 +187,15 @@ def _lint_steps(
     if not commands:
         left_out.append("lint: the project configures no lint tool that presubmit knows")
     for number, (work, origin) in enumerate(commands, start=len(steps) + 1):
+        title = work.tool if work.tool != "command" else _first_word(work.command[-1])
         if not work.files:
-            left_out.append(f"{work.tool}: no changed file for it")
+            left_out.append(f"{title}: no changed file for it")
             continue
         steps.append(
             PlanStep(
                 id=f"lint.{number}",
                 role=Role.LINT,
-                title=work.tool if work.tool != "command" else _first_word(work.command[-1]),
+                title=title,
                 work=work,
                 origin=origin,
                 why=counted(len(work.files), "changed file"),
@@ -203,27 +208,35 @@ def _first_word(command: str) -> str:
     return next(iter(command.split()), command)
 
 
+_FILES: Final = re.compile(r"\{files(?::([^{}]*))?\}")
+
+
+def _matching(command: str, files: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the files that a command asks for: all with `{files}`, those that match with `{files:src/*.py}`."""
+    patterns = [pattern for found in _FILES.findall(command) for pattern in found.split()]
+    if not patterns:
+        return files
+    return tuple(f for f in files if any(fnmatch.fnmatchcase(f, p) for p in patterns))
+
+
 def _lint_commands(
     facts: Facts, config: Sourced, files: tuple[str, ...]
 ) -> list[tuple[LintCommand, str]]:
     lint = config.config.lint
     if lint.commands:
-        if config.origins.get("lint.commands", "").startswith(UPSTREAM):
-            # Upstream points its tools at folders, where they find the files that are theirs.
-            files = tuple(f for f in files if f.endswith((".py", ".pyi")))
-        origin = _origin(config, "lint.commands", "config")
         return [
             (
                 LintCommand(
-                    command=("sh", "-c", command),
+                    command=("sh", "-c", _FILES.sub("{files}", command)),
                     tool="command",
-                    files=files,
+                    files=_matching(command, files),
                     requirements=lint.packages,
                     timeout=lint.timeout,
                 ),
-                origin,
+                _origin(config, f"lint.commands.{number}", "")
+                or _origin(config, "lint.commands", "config"),
             )
-            for command in lint.commands
+            for number, command in enumerate(lint.commands)
         ]
     command: tuple[str, ...]
     if facts.lint_tool == "pre-commit":
@@ -250,36 +263,55 @@ def _lint_commands(
 
 def build_work(facts: Facts, config: Sourced, *, tree: str, clean: bool) -> Build:
     """Say how this tree is built; the same for head and for the base, each from its own files."""
-    build = config.config.build
+    # Upstream's variables are those of its test step; it does not build with them.
+    shared = () if _of_upstream(config, "tests.env") else config.config.tests.env
+    env = (*shared, *config.config.build.env)
+    work = _build_work(facts, facts.requirements, config.config, env=env, clean=clean)
+    if facts.otherwise is not None:
+        plain = without_upstream(config)
+        otherwise = _build_work(facts, facts.otherwise, plain, env=env, clean=clean)
+        work = msgspec.structs.replace(work, otherwise=otherwise)
+    return _with_key(work, _build_inputs(facts, work, config, tree))
+
+
+def _build_work(
+    facts: Facts,
+    requirements: convention.TestRequirements,
+    config: Config,
+    *,
+    env: tuple[str, ...],
+    clean: bool,
+) -> Build:
+    build = config.build
     mode = build.mode
     if mode == "auto":
         mode = "editable" if facts.backend is not None else "none"
     backend = facts.backend
     native = facts.native if build.native == "auto" else ()
-    work = Build(
+    return Build(
         mode=mode,
         command=build.command,
         before=build.before,
         backend=backend.name if backend else "",
         backend_path=backend.path if backend else (),
         build_requires=backend.requires if backend and mode in {"editable", "wheel"} else (),
-        requirements=facts.requirements.together,
-        local_requirements=facts.requirements.local,
-        constraints=facts.requirements.constraints,
-        constraint_files=(*build.constraints, *facts.requirements.constraint_files),
-        extras=facts.requirements.dynamic_extras,
+        requirements=requirements.together,
+        local_requirements=requirements.local,
+        constraints=requirements.constraints,
+        constraint_files=(*build.constraints, *requirements.constraint_files),
+        extras=requirements.dynamic_extras,
         clean=clean,
         native=native,
         project=str(facts.project.table("project").get("name", "")),
-        python=config.config.container.python,
-        env=config.config.tests.env,
+        python=config.container.python,
+        env=env,
         timeout=build.timeout,
     )
-    return _with_key(work, _build_inputs(facts, work, config, tree))
 
 
 def _with_key(work: Build, inputs: str) -> Build:
-    same = msgspec.structs.replace(work, clean=False)
+    otherwise = work.otherwise and msgspec.structs.replace(work.otherwise, clean=False)
+    same = msgspec.structs.replace(work, clean=False, otherwise=otherwise)
     digest = hashlib.sha256(encode(same) + inputs.encode("utf-8", "surrogateescape"))
     return msgspec.structs.replace(work, key=digest.hexdigest()[:24])
 
@@ -340,7 +372,10 @@ def _top(path: str) -> str:
     return parts[0]
 
 
-_INSTALLS: Final = ("build.extras", "build.groups", "build.requirements", "build.packages")
+_INSTALLS: Final = (
+    *("build.extras", "build.groups", "build.requirements", "build.constraints", "build.packages"),
+    *("build.env", "container.python"),
+)
 
 
 def _build_steps(
@@ -364,8 +399,8 @@ def _build_steps(
     origin = facts.backend.origin if facts.backend else "convention: nothing to install"
     if work.mode == "command":
         origin = _origin(config, "build.command", "config build.command")
-    elif names := [o for o in _INSTALLS if config.origins.get(o, "").startswith(UPSTREAM)]:
-        origin = f"{origin}, {_origin(config, names[0], '')}"
+    else:
+        origin = ", ".join((origin, *_upstream_lines(config)))
     return [
         PlanStep(
             id="build.1",
@@ -376,6 +411,16 @@ def _build_steps(
             why=f"it is built from {built[0]}" if built else "the tests need it",
         )
     ]
+
+
+def _upstream_lines(config: Sourced) -> tuple[str, ...]:
+    """Give the lines of upstream's jobs that say what is installed."""
+    lines = [
+        origin.removeprefix(UPSTREAM)
+        for name, origin in config.origins.items()
+        if origin.startswith(UPSTREAM) and name.rstrip("0123456789").rstrip(".") in _INSTALLS
+    ]
+    return tuple(dict.fromkeys(lines))
 
 
 # --- tests ----------------------------------------------------------------------------------------------------------
@@ -416,7 +461,7 @@ def _test_steps(
     for number, files_of in enumerate(shards, start=1):
         chosen = files_of or tuple(t.path for t in selection.tests)
         work = Tests(
-            command=tests.command,
+            command=(),
             mode=Mode.SCOPED if files_of else mode,
             files=files_of,
             ids=ask.ids,
@@ -431,9 +476,9 @@ def _test_steps(
             on_path=config.config.build.mode == "none"
             or (config.config.build.mode == "auto" and facts.backend is None),
             project=str(facts.project.table("project").get("name", "")),
-            env=tests.env,
             timeout=tests.timeout,
         )
+        work = with_command(work, config)
         steps.append(
             PlanStep(
                 id=f"tests.{number}",
@@ -447,6 +492,23 @@ def _test_steps(
             )
         )
     return steps, cut
+
+
+def with_command(work: Tests, config: Sourced) -> Tests:
+    """Give the step with the command and the variables of a configuration: head's, or the base's own."""
+    return msgspec.structs.replace(
+        work,
+        command=config.config.tests.command,
+        otherwise=_BY_CONVENTION if _of_upstream(config, "tests.command") else (),
+        env=config.config.tests.env,
+    )
+
+
+_BY_CONVENTION: Final = TestsConfig().command
+
+
+def _of_upstream(config: Sourced, option: str) -> bool:
+    return config.origins.get(option, "").startswith(UPSTREAM)
 
 
 def _origin(config: Sourced, option: str, otherwise: str) -> str:
@@ -531,7 +593,13 @@ def _docs_steps(
                 id=f"docs.{len(steps) + 1}",
                 role=Role.DOCS,
                 title="doctests",
-                work=Doctests(command=config.config.tests.command, files=modules),
+                # Upstream's command is for its tests; its options may be for them alone.
+                work=Doctests(
+                    command=_BY_CONVENTION
+                    if _of_upstream(config, "tests.command")
+                    else config.config.tests.command,
+                    files=modules,
+                ),
                 origin="convention: the project's pytest runs doctests",
                 why=counted(len(modules), "changed module"),
                 needs=("build.1",),

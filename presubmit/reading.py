@@ -9,7 +9,13 @@ import msgspec
 
 from presubmit.change import read_change, read_repository
 from presubmit.change.authors import read_circle
-from presubmit.config import make_config, project_files, read_project, read_user
+from presubmit.config import (
+    make_config,
+    project_files,
+    read_project,
+    read_user,
+    without_upstream,
+)
 from presubmit.errors import ConfigError, PresubmitError, UsageError
 from presubmit.facts import TreeReader, read_changed_definitions, read_facts
 from presubmit.plan import Ask, make_plan
@@ -223,6 +229,7 @@ def plan_run(
     )
     facts = read_facts(
         *(reading.head_reader, reading.config.config, layout),
+        plain=without_upstream(reading.config),
         definitions=definitions,
         history=history,
     )

@@ -17,10 +17,11 @@ import msgspec
 
 from presubmit import convention
 from presubmit.change.definitions import read_definitions
+from presubmit.config import without_upstream
 from presubmit.errors import ExitCode, PresubmitError
 from presubmit.facts import read_facts, read_touched_tests, renamed_paths
 from presubmit.history import History
-from presubmit.plan import build_work, duration_key
+from presubmit.plan import build_work, duration_key, with_command
 from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.lanes import Place
@@ -38,8 +39,8 @@ from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, 
 from presubmit.report.markdown import render_report
 from presubmit.selector import make_layout
 from presubmit.selector.layout import is_test
-from presubmit.upstream_options import Taken
-from presubmit.upstream_reading import take_options
+from presubmit.upstream_options import Taken, said_of
+from presubmit.upstream_taking import take_options
 from presubmit.values import (
     BaseResults,
     Definition,
@@ -50,6 +51,7 @@ from presubmit.values import (
     StepResult,
     Tests,
     Verdict,
+    builtins_of,
     encode,
 )
 from presubmit.verdict import judge
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from presubmit.change.mirror import Mirror
+    from presubmit.config import Sourced
     from presubmit.container.engine import Engine
     from presubmit.report.terminal import Terminal
     from presubmit.values import Change
@@ -101,7 +104,8 @@ def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) ->
         clean = checkout.needs_clean_build or options.fresh
         where, missing = _look(reading, options, stack, engine)
         raw = reading
-        reading, taken = take_options(reading, where if missing is None else None, environ)
+        known = where if missing is None else None
+        reading, taken = take_options(reading, options, known, environ, history)
         planned = plan_run(reading, mirror, options, history, clean=clean)
         # A change with nothing to check needs no engine.
         if missing is not None and planned.plan.steps:
@@ -110,10 +114,11 @@ def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) ->
         untracked = depends_on_untracked(reading.change)
         if untracked:
             terminal.line(f"depends on untracked: {', '.join(untracked)}", "yellow")
-        for note in (*reading.warnings, *where.notes, *([history.note] if history.note else ())):
+        history_note = (history.note,) if history.note else ()
+        for note in (*reading.warnings, *where.notes, *history_note, *taken.problems):
             terminal.line(f"note {note}", "yellow")
-        for role, cell in taken.cells.items():
-            terminal.line(f"upstream  {role} as in {cell}", "dim")
+        for text in said_of(taken):
+            terminal.line(f"upstream  {text}", "dim")
         terminal.plan(planned.plan, reading.change, planned.selection)
         run = _Run(reading, planned, options, terminal, history, where, environ)
         run.raw, run.taken = raw, taken
@@ -221,7 +226,7 @@ class _Run:
             return self._stopped(lanes, "terminated", ExitCode.TERMINATED)
         except (PresubmitError, OSError) as error:
             code = error.exit_code if isinstance(error, PresubmitError) else ExitCode.ENVIRONMENT
-            run = run_json(self.facts, self._ordered(), None, running=False)
+            run = self._json(self._ordered(), None, running=False)
             with contextlib.suppress(OSError):  # the disk that was full may still be
                 write_json(
                     self.folder / "run.json", failed_to_run(run, str(error), exit_code=int(code))
@@ -281,8 +286,12 @@ class _Run:
             return BaseResults(reason="nothing had to be asked of the base")
         layout = make_layout(tuple(reading.base_reader.blobs), _configs(reading))
         # The base's own workflows say how the base is built.
-        config = take_options(self.raw, self.where, self.environ, of_base=True)[0].config
-        facts = read_facts(reading.base_reader, config.config, layout)
+        config = take_options(
+            *(self.raw, self.options, self.where, self.environ, self.history), of_base=True
+        )[0].config
+        facts = read_facts(
+            reading.base_reader, config.config, layout, plain=without_upstream(config)
+        )
         base = Base(
             place=self.place,
             runner=self.runner,
@@ -290,7 +299,7 @@ class _Run:
             open_mirror=lambda: self._base_mirror(stack),
             work=build_work(facts, config, tree=self.change.base.tree, clean=False),
             blobs=reading.base_reader.blobs,
-            command=self._tests_work(),
+            command=self._tests_work(config),
             definitions=self._base_definitions,
             say=lambda text: self.terminal.line(f"  base  {text}", "dim"),
         )
@@ -312,11 +321,11 @@ class _Run:
             if d.public
         )
 
-    def _tests_work(self) -> Tests:
-        """How the base runs its tests: as head does."""
+    def _tests_work(self, config: Sourced) -> Tests:
+        """How the base runs its tests: chosen as on head, by the command that the base itself has."""
         works = [step.work for step in self.plan.steps if isinstance(step.work, Tests)]
-        tests = self.reading.config.config.tests
-        return works[0] if works else Tests(command=tests.command, mode=Mode.ALL)
+        work = works[0] if works else Tests(command=(), mode=Mode.ALL)
+        return with_command(work, config)
 
     def touched(self) -> frozenset[str]:
         """Give the tests whose definition the change adds or edits."""
@@ -377,9 +386,20 @@ class _Run:
     def _write(self, verdict: Verdict | None, *, running: bool) -> None:
         results = self._ordered()
         with self.lock:
-            write_json(
-                self.folder / "run.json", run_json(self.facts, results, verdict, running=running)
-            )
+            write_json(self.folder / "run.json", self._json(results, verdict, running=running))
+
+    def _json(
+        self, results: Sequence[StepResult], verdict: Verdict | None, *, running: bool
+    ) -> dict[str, object]:
+        taken = self.taken
+        return {
+            **run_json(self.facts, results, verdict, running=running),
+            "upstream": {
+                "cells": taken.cells,
+                "besides": builtins_of(taken.besides),
+                "notes": [*taken.problems, *taken.notes],
+            },
+        }
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
@@ -411,7 +431,8 @@ class _Run:
             self.results = {r.id: r for r in results}
         seconds = time.monotonic() - began
         self._write(verdict, running=False)
-        report = render_report(self.facts, results, verdict, seconds, taken=self.taken.notes)
+        taken = (*said_of(self.taken), *self.taken.problems, *self.taken.notes)
+        report = render_report(self.facts, results, verdict, seconds, taken=taken)
         (self.folder / "report.md").write_text(report, encoding="utf-8", errors="backslashreplace")
         from presubmit.results.junit import write_junit  # noqa: PLC0415 - only where there are cases
 
@@ -431,7 +452,7 @@ class _Run:
     def _stopped(self, lanes: Lanes, word: str, code: ExitCode) -> ExitCode:
         self.runner.stop(word)
         lanes.close()
-        run = run_json(self.facts, self._ordered(), None, running=False)
+        run = self._json(self._ordered(), None, running=False)
         write_json(self.folder / "run.json", interrupted(run, exit_code=int(code)))
         self.terminal.line(f"INTERRUPTED   (exit {int(code)})", "bold red")
         self.terminal.line(f"what was measured: {self.folder.relative_to(self.top)}/run.json")

@@ -17,7 +17,7 @@ from presubmit.replay.build import read_stamp
 from presubmit.replay.lanes import Place, open_lane
 from presubmit.replay.lint import tools_folder
 from presubmit.replay.perform import build_of
-from presubmit.upstream_reading import take_options
+from presubmit.upstream_taking import take_options
 from presubmit.values import Build, Docstrings, LintCommand, Syntax
 from presubmit.where import find_where, history_path, open_lane_mirror
 
@@ -52,7 +52,7 @@ def cmd_shell(
         mirror = stack.enter_context(open_lane_mirror(reading, "head"))
         mirror.checkout(reading.change.target.snapshot)
         where = find_where(reading, options, stack)
-        reading, _ = take_options(reading, where, environ)
+        reading, _ = take_options(reading, options, where, environ, history)
         planned = plan_run(
             reading,
             mirror,

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from presubmit import convention
 from presubmit.change.git import git, line
 from presubmit.replay import actions
 from presubmit.replay.actions import remote_workflows
-from presubmit.replay.job.house import Place, find_here
+from presubmit.replay.job.house import Place
 from presubmit.upstream.action_file import read_action
 from presubmit.upstream.event import EventFacts, actor_of, base_branch, repository_of, server_of
 from presubmit.upstream.folder import read_workflows
 from presubmit.upstream.forecast import forecast_with_steps
 from presubmit.upstream.reader import read_workflow
 from presubmit.upstream.setting import Setting
-from presubmit.upstream_options import Project, Taken, take, with_upstream
+from presubmit.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from presubmit.facts import TreeReader
+    from presubmit.config import Config
     from presubmit.reading import Reading
     from presubmit.upstream.cells import JobCell
     from presubmit.upstream.here import Here
@@ -44,6 +43,20 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     """The steps of each cell that is looked at, by its id."""
 
 
+class Tree(Protocol):
+    """The files of one commit."""
+
+    @property
+    def blobs(self) -> Mapping[str, str]:
+        """Blob id of every file."""
+
+    def data(self, path: str) -> bytes | None:
+        """Give a file's content; None where there is no such file."""
+
+    def text(self, path: str) -> str | None:
+        """Give a file's text; None where there is no such file."""
+
+
 def read_upstream(
     reading: Reading,
     *,
@@ -57,12 +70,30 @@ def read_upstream(
 
     `merge` is the commit that stands for the pull request's merge; `here` is None where it is not known.
     """
-    tree = reading.base_reader if of_base else reading.head_reader
-    workflows, problems = read_workflows(tree.data, tuple(tree.blobs))
-    config = reading.config.config
-    setting = Setting(
+    return read_upstream_of(
+        reading.base_reader if of_base else reading.head_reader,
+        reading.config.config,
         event=event,
         facts=read_event(reading, merge=merge),
+        here=here,
+        has_image=has_image,
+    )
+
+
+def read_upstream_of(
+    tree: Tree,
+    config: Config,
+    *,
+    event: str,
+    facts: EventFacts,
+    here: Here | None,
+    has_image: Callable[[str], bool] | None = None,
+) -> Upstream:
+    """Read the workflows of a tree and judge every cell."""
+    workflows, problems = read_workflows(tree.data, tuple(tree.blobs))
+    setting = Setting(
+        event=event,
+        facts=facts,
         here=here,
         runners=config.replay.runners,
         vars=config.replay.vars,
@@ -85,13 +116,13 @@ def read_upstream(
     )
 
 
-def _load(tree: TreeReader, uses: str) -> Workflow | None:
+def _load(tree: Tree, uses: str) -> Workflow | None:
     path = uses.removeprefix("./").partition("@")[0]
     data = tree.data(path)
     return None if data is None else read_workflow(data, path)[0]
 
 
-def _action(tree: TreeReader, uses: str) -> ActionFile | None:
+def _action(tree: Tree, uses: str) -> ActionFile | None:
     folder = uses.removeprefix("./").rstrip("/")
     for name in ("action.yml", "action.yaml"):
         path = f"{folder}/{name}" if folder not in {"", "."} else name
@@ -101,30 +132,68 @@ def _action(tree: TreeReader, uses: str) -> ActionFile | None:
     return None
 
 
-def read_event(reading: Reading, *, merge: str = "") -> EventFacts:
+class Names(Value, frozen=True, kw_only=True):
+    """What the repository's settings say of upstream and of the contributor."""
+
+    remotes: dict[str, str]
+    """The URL of each remote, by its name."""
+    remote: str
+    """The one that the base is of; empty for a base that is of none."""
+    default_branch: str
+    """Of that remote, or of `origin`; empty where it is not known."""
+    author: str = ""
+    email: str = ""
+
+    @property
+    def url(self) -> str:
+        """Where upstream is."""
+        remotes = self.remotes
+        return remotes.get(self.remote) or remotes.get("upstream") or remotes.get("origin") or ""
+
+
+def read_names(reading: Reading) -> Names:
+    """Read them, in two questions to git."""
+    top = reading.repository.top
+    done = git(
+        *("config", "--null", "--get-regexp", r"^(remote\..*\.url|user\.(name|email))$"),
+        cwd=top,
+        check=False,
+    )
+    remotes: dict[str, str] = {}
+    person: dict[str, str] = {}
+    for entry in done.text.split("\0"):
+        key, _, value = entry.partition("\n")
+        if key.startswith("remote."):
+            # Of several URLs, git fetches from the first; of several names, the last counts.
+            remotes.setdefault(key.removeprefix("remote.").removesuffix(".url"), value)
+        elif key:
+            person[key] = value.strip()
+    remote = reading.change.base.ref.partition("/")[0]
+    remote = remote if remote in remotes else ""
+    return Names(
+        remotes=remotes,
+        remote=remote,
+        default_branch=_default_branch(top, remote or "origin"),
+        author=person.get("user.name", ""),
+        email=person.get("user.email", ""),
+    )
+
+
+def read_event(reading: Reading, *, merge: str = "", names: Names | None = None) -> EventFacts:
     """Read what a pull request of this change would say, out of git alone."""
     change, top = reading.change, reading.repository.top
-    remotes = read_remotes(top)
-    remote = (
-        change.base.ref.partition("/")[0] if change.base.ref.partition("/")[0] in remotes else ""
-    )
-    url = remotes.get(remote) or remotes.get("upstream") or remotes.get("origin") or ""
-    own = remotes.get("origin") or url
+    names = names or read_names(reading)
+    own = names.remotes.get("origin") or names.url
     head = change.target.commit or change.base.commit
     subject, body, seconds = read_message(top, head)
-    name, email = _configured(top, "user.name"), _configured(top, "user.email")
-    fallback = f"local/{top.name or 'repository'}"
-    repository = repository_of(url) or fallback
+    repository = repository_of(names.url) or f"local/{top.name or 'repository'}"
+    branch = base_branch(change.base.ref, remotes=names.remotes)
     return EventFacts(
         repository=repository,
         head_repository=repository_of(own) or repository,
-        server_url=server_of(url) or "https://github.com",
-        default_branch=_default_branch(top, remote)
-        or base_branch(change.base.ref, remotes=remotes)
-        or "main",
-        base_ref=base_branch(change.base.ref, remotes=remotes)
-        or _default_branch(top, remote)
-        or "main",
+        server_url=server_of(names.url) or "https://github.com",
+        default_branch=names.default_branch or branch or "main",
+        base_ref=branch or names.default_branch or "main",
         base_sha=change.base.commit,
         head_ref=change.branch or "HEAD",
         head_sha=head,
@@ -134,31 +203,16 @@ def read_event(reading: Reading, *, merge: str = "") -> EventFacts:
         files=change.files,
         commits=_count(top, change.base.commit, head),
         time=seconds,
-        actor=actor_of(name),
-        author=name,
-        email=email,
+        actor=actor_of(names.author),
+        author=names.author,
+        email=names.email,
     )
-
-
-def read_remotes(top: Path) -> dict[str, str]:
-    """Give the URL of each remote, by its name."""
-    done = git("config", "--get-regexp", r"^remote\..*\.url$", cwd=top, check=False)
-    remotes: dict[str, str] = {}
-    for entry in done.text.splitlines():
-        key, _, url = entry.partition(" ")
-        remotes.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
-    return remotes
 
 
 def _default_branch(top: Path, remote: str) -> str:
-    done = git(
-        "symbolic-ref", "-q", f"refs/remotes/{remote or 'origin'}/HEAD", cwd=top, check=False
-    )
-    return (
-        line(done).removeprefix(f"refs/remotes/{remote or 'origin'}/")
-        if done.exit_code == 0
-        else ""
-    )
+    prefix = f"refs/remotes/{remote}/"
+    done = git("symbolic-ref", "-q", f"{prefix}HEAD", cwd=top, check=False)
+    return line(done).removeprefix(prefix) if done.exit_code == 0 else ""
 
 
 def read_message(top: Path, commit: str) -> tuple[str, str, int]:
@@ -171,24 +225,27 @@ def read_message(top: Path, commit: str) -> tuple[str, str, int]:
     return subject, body.strip(), int(seconds or 0)
 
 
-def _configured(top: Path, name: str) -> str:
-    return git("config", name, cwd=top, check=False).text.strip()
-
-
 def _count(top: Path, base: str, head: str) -> int:
     done = git("rev-list", "--count", f"{base}..{head}", cwd=top, check=False)
     return int(line(done)) if done.exit_code == 0 and line(done).isdigit() else 1
 
 
 def make_place(
-    reading: Reading, where: Where, environ: Mapping[str, str], *, root: bool, pull: bool = False
+    reading: Reading,
+    where: Where,
+    environ: Mapping[str, str],
+    *,
+    root: bool,
+    pull: bool = False,
+    names: Names | None = None,
 ) -> Place:
     """Say where cells run."""
     config = reading.config.config
+    url = (names or read_names(reading)).url
     return Place(
         cache=reading.cache,
         repository=reading.cache.parent.name,
-        name=read_event(reading).repository.partition("/")[2],
+        name=(repository_of(url) or f"local/{reading.repository.top.name}").partition("/")[2],
         engine=where.engine,
         image=where.image,
         container=config.container,
@@ -197,44 +254,4 @@ def make_place(
         substitutes={name: action.run for name, action in config.actions.items()},
         pull=pull,
         read=reading.head_reader.text,
-    )
-
-
-# --- for `presubmit run` ----------------------------------------------------------------------------------------------
-
-
-def take_options(
-    reading: Reading, where: Where | None, environ: Mapping[str, str], *, of_base: bool = False
-) -> tuple[Reading, Taken]:
-    """Fill in, from upstream's jobs, what the configuration leaves open; `where` is None where it is not known."""
-    tree = reading.base_reader if of_base else reading.head_reader
-    has_workflows = any(path.startswith(".github/workflows/") for path in tree.blobs)
-    if reading.config.config.upstream == "no" or not has_workflows:
-        return reading, Taken()
-    here = None
-    if where is not None and where.engine is not None:
-        here = find_here(make_place(reading, where, environ, root=False))
-    upstream = read_upstream(reading, event="pull_request", here=here, of_base=of_base)
-    taken = take(upstream.cells, upstream.steps, _project(tree, upstream), here=here)
-    config = with_upstream(reading.config, taken)
-    return msgspec.structs.replace(reading, config=config), taken
-
-
-def _project(tree: TreeReader, upstream: Upstream) -> Project:
-    found = convention.read_project(tree.blobs, tree.text)
-    table = found.table("project")
-    dynamic = table.get("dynamic", ()) if table else ("optional-dependencies",)
-    extras = frozenset(found.table("project", "optional-dependencies"))
-    hooks = ".pre-commit-config.yaml" in tree.blobs
-    return Project(
-        read=tree.text,
-        name=str(table.get("name", "")),
-        repository=upstream.setting.facts.repository,
-        extras=None if "optional-dependencies" in dynamic else extras,
-        groups=frozenset(found.table("dependency-groups")),
-        lint_tool="pre-commit"
-        if hooks
-        else "lintrunner"
-        if ".lintrunner.toml" in tree.blobs
-        else "",
     )

@@ -374,7 +374,7 @@ class _Running:
         )
         verdict = judge(plan, results, base)
         seconds = time.monotonic() - began
-        cells = [*replay.cells.values()]
+        cells = as_it_was(upstream.cells, replay.cells)
         run = run_json(self.facts, results, verdict, running=False)
         extra = self._json(running=False)
         write_json(
@@ -384,17 +384,17 @@ class _Running:
                 "tier": "replay",
                 "cells": extra["cells"],
                 "cell_results": extra["cell_results"],
-                "summary": summary(upstream.cells),
+                "summary": summary(cells),
             },
         )
         report = render_report(self.facts, results, verdict, seconds)
-        parts = [report, "## Upstream's jobs", "", *markdown_cells(upstream.cells), ""]
-        parts += [summary(upstream.cells), "", *self._summaries(cells)]
+        parts = [report, "## Upstream's jobs", "", *markdown_cells(cells), ""]
+        parts += [summary(cells), "", *self._summaries(cells)]
         (self.folder / "report.md").write_text(
             "\n".join(parts), encoding="utf-8", errors="backslashreplace"
         )
         replay.terminal.verdict(verdict, seconds, self.folder, replay.top)
-        replay.terminal.line(summary(upstream.cells))
+        replay.terminal.line(summary(cells))
         return ExitCode(verdict.exit_code)
 
     def _summaries(self, cells: Sequence[JobCell]) -> list[str]:
@@ -421,6 +421,15 @@ def base_as_change(change: Change) -> Change:
         untracked=(),
     )
     return msgspec.structs.replace(change, target=target, files=())
+
+
+def as_it_was(forecast: Sequence[JobCell], ended: Mapping[str, JobCell]) -> list[JobCell]:
+    """Give every cell as it turned out; those of a matrix that was only known then stand for their job."""
+    cells: list[JobCell] = []
+    for cell in forecast:
+        made = [c for name, c in ended.items() if cell.later and name.startswith(f"{cell.id}(")]
+        cells += made or [ended.get(cell.id, cell)]
+    return cells
 
 
 def _later(replay: _Replay, step: PlanStep) -> bool:

@@ -240,6 +240,8 @@ class Build(Value, frozen=True, kw_only=True, tag="build"):
     python: str = "python3"
     env: tuple[str, ...] = ()
     """`NAME=value`, for the project's own code."""
+    otherwise: Build | None = None
+    """The same by convention: what is done where that cannot be installed which upstream's jobs install."""
     timeout: float = 7200.0
 
 
@@ -247,6 +249,8 @@ class Tests(Value, frozen=True, kw_only=True, tag="tests"):
     """Run one shard of the chosen tests."""
 
     command: tuple[str, ...]
+    otherwise: tuple[str, ...] = ()
+    """What is run where no test can be run by `command`, which is upstream's; empty: nothing."""
     mode: Mode
     files: tuple[str, ...] = ()
     """The chosen test files of this shard; empty with mode `all`."""

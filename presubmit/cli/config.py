@@ -20,12 +20,15 @@ def config(*, as_json: bool, user_file: bool, schema: bool, trust_head: bool) ->
     """Print every option, its value and where that came from.
 
     First wins: command line, environment (PRESUBMIT_<TABLE>_<OPTION>), your own file, the project's
-    presubmit.toml or [tool.presubmit], convention.
+    presubmit.toml or [tool.presubmit], upstream's own jobs, convention.
     """
     import msgspec  # noqa: PLC0415
 
     from presubmit.config import Config, described_options, value_of  # noqa: PLC0415
+    from presubmit.history import History  # noqa: PLC0415
     from presubmit.reading import read_all, user_config_path  # noqa: PLC0415
+    from presubmit.upstream_taking import take_options  # noqa: PLC0415
+    from presubmit.where import history_path  # noqa: PLC0415
 
     if user_file:
         click.echo(str(user_config_path(os.environ)))
@@ -33,7 +36,10 @@ def config(*, as_json: bool, user_file: bool, schema: bool, trust_head: bool) ->
     if schema:
         click.echo(json.dumps(msgspec.json.schema(Config), indent=1))
         return 0
-    found = read_all(make_options({"trust_head": trust_head}), os.environ).config
+    options = make_options({"trust_head": trust_head})
+    reading = read_all(options, os.environ)
+    with History(history_path(reading)) as history:
+        found = take_options(reading, options, None, os.environ, history)[0].config
     rows = [
         (option, value_of(found.config, option), found.origins.get(option, "default"), text)
         for option, text in described_options()

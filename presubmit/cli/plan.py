@@ -46,8 +46,10 @@ def plan(*, as_json: bool, upstream: bool, **values: Any) -> int:  # noqa: ANN40
     """
     from presubmit.history import History  # noqa: PLC0415 - git and the rest cost 0.2 s
     from presubmit.reading import plan_run, read_all  # noqa: PLC0415
+    from presubmit.report.escape import for_terminal  # noqa: PLC0415
     from presubmit.report.plan import plan_json, render_plan  # noqa: PLC0415
-    from presubmit.upstream_reading import take_options  # noqa: PLC0415
+    from presubmit.upstream_options import said_of  # noqa: PLC0415
+    from presubmit.upstream_taking import take_options  # noqa: PLC0415
     from presubmit.where import history_path, open_lane_mirror  # noqa: PLC0415
 
     options = make_options(values)
@@ -69,7 +71,7 @@ def plan(*, as_json: bool, upstream: bool, **values: Any) -> int:  # noqa: ANN40
         history = stack.enter_context(History(history_path(reading)))
         mirror = stack.enter_context(open_lane_mirror(reading, "plan", wait=True))
         mirror.checkout(reading.change.target.snapshot)
-        reading, taken = take_options(reading, None, os.environ)
+        reading, taken = take_options(reading, options, None, os.environ, history)
         planned = plan_run(reading, mirror, options, history, clean=False)
     if as_json:
         click.echo(
@@ -77,8 +79,6 @@ def plan(*, as_json: bool, upstream: bool, **values: Any) -> int:  # noqa: ANN40
         )
     else:
         click.echo(render_plan(reading.change, planned.plan, planned.selection), nl=False)
-        for role, cell in taken.cells.items():
-            click.echo(f"{role} as in {cell}")
-        for note in taken.notes:
-            click.echo(f"  {note}")
+        for text in (*said_of(taken), *taken.problems, *taken.notes):
+            click.echo(for_terminal(f"upstream: {text}"))
     return int(ExitCode.OK)

@@ -11,15 +11,18 @@ from presubmit.config import Config, described_options, environment_name, value_
 _CONFIG = """\
 # Configuration
 
-First wins: command line, environment, your own file (`presubmit config --user-file` names it), the project's `presubmit.toml` or `[tool.presubmit]` in `pyproject.toml` (both: exit 2), convention.
+First wins: command line, environment, your own file (`presubmit config --user-file` names it), the project's `presubmit.toml` or `[tool.presubmit]` in `pyproject.toml` (both: exit 2), upstream's own jobs, convention.
 `presubmit config` prints every value and where it came from; `presubmit config --schema` gives the JSON Schema.
 
 Your own file may hold options for single repositories: `[repo."name"]`, `[repo."/path/to/checkout".container]`.
 
-The options of `container` are read from the *base* of a change or from you, never from the change itself without `--trust-head`; on the host that goes for `build.command`, `tests.command` and `lint.commands`, too.
+The options of `container`, `replay.runners` and `replay.user` are read from the *base* of a change or from you, never from the change itself without `--trust-head`; on the host that goes for `build.command`, `build.before`, `tests.command`, `lint.commands` and `actions`, too.
+
+What upstream's jobs give (`upstream = "no"` leaves them out): `tests.command`, `tests.env`, `build.extras`, `build.groups`, `build.requirements`, `build.constraints`, `build.packages`, `build.env`, `lint.commands`, `lint.packages`, and `container.python` where upstream does not test on the image's default.
+`presubmit config` shows the line that each comes from.
 
 An option of a table is written as `[table]`, `option = value`; an unknown one is an error that names the nearest known.
-In the environment, the items of a list are separated by commas.
+In the environment, the items of a list are separated by commas; a table is JSON.
 
 | option | default | environment | what |
 | --- | --- | --- | --- |

@@ -44,6 +44,13 @@ class BuildStopped(Exception):  # noqa: N818 - not an error: the step's end
         self.result = result
 
 
+class InstallStopped(BuildStopped):
+    """What it needs could not be installed."""
+
+    network = False
+    """The index was not reached, so nothing else can be installed either."""
+
+
 def stamp_path(environment: str | Path) -> Path:
     """Where it is written which build an environment holds; outside of what a box can write."""
     folder = Path(environment)
@@ -74,19 +81,32 @@ def run_build(bench: Bench, work: Build) -> StepResult:
     builder = _Builder(bench, work)
     try:
         modules = builder.build(before)
+    except InstallStopped as stopped:
+        if work.otherwise is None or stopped.network:
+            return stopped.result
+        why = f"what upstream installs cannot be installed here: {stopped.result.reason}"
+        builder = _Builder(bench, work.otherwise, notes=(why,))
+        try:
+            modules = builder.build(before)
+        except BuildStopped as again:
+            return again.result
     except BuildStopped as stopped:
         return stopped.result
     add_to_stamp(
-        bench.lane.host_environment, key=work.key, modules=modules, project=builder.project
+        bench.lane.host_environment,
+        key=work.key,
+        modules=modules,
+        project=builder.project,
+        notes=builder.notes,
     )
     return builder.result(Outcome.PASSED, modules=tuple(modules))
 
 
 class _Builder:
-    def __init__(self, bench: Bench, work: Build) -> None:
+    def __init__(self, bench: Bench, work: Build, *, notes: Iterable[str] = ()) -> None:
         self.bench = bench
         self.work = work
-        self.notes: list[str] = []
+        self.notes = [*notes]
         self.command: tuple[str, ...] = ()
         self.project = work.project
         self.network: NetworkSettings = network_of(bench.lane)
@@ -158,7 +178,7 @@ class _Builder:
         venv = f"{self.bench.lane.environment}/venv"
         made = self._run((self.work.python, "-m", "venv", venv), env={})
         if not made.ok:
-            self._stop_ours(
+            raise self._not_installed(
                 made,
                 f"{self.work.python} cannot make a virtual environment",
                 "it needs Python's venv module (Debian: python3-venv): `presubmit image check`",
@@ -207,7 +227,9 @@ class _Builder:
                 )
                 done = self._download(command, cwd=out.inside)
         if not done.ok:
-            self._stop_ours(done, f"could not install {origin}", _install_hint(done.tail))
+            raise self._not_installed(
+                done, f"could not install {origin}", _install_hint(done.tail)
+            )
 
     def _download(self, command: Sequence[str], *, cwd: str) -> ExecResult:
         """Run pip where the credentials are; then only wheels, since an sdist would run code of its own."""
@@ -356,18 +378,27 @@ class _Builder:
         """End the step: the contributor's news, unless the machine or the network is to blame."""
         fault = trouble(done) or _no_space(self.bench.lane)
         if fault or _NETWORK_FAULT.search(done.tail):
-            self._stop_ours(done, fault or "the network failed during the build", "")
+            raise BuildStopped(
+                self._ours(done, fault or "the network failed during the build", "")
+            )
         finding = self._finding(
             "build", f"{reason} (exit {done.exit_code}): {_last_error(done.tail)}"
         )
         raise BuildStopped(self.result(Outcome.FAILED, reason, findings=(finding,)))
 
-    def _stop_ours(self, done: ExecResult, reason: str, hint: str) -> None:
+    def _not_installed(self, done: ExecResult, reason: str, hint: str) -> InstallStopped:
+        stopped = InstallStopped(self._ours(done, reason, hint))
+        lost = trouble(done) or _no_space(self.bench.lane) or _NETWORK_FAULT.search(done.tail)
+        stopped.network = bool(lost)
+        return stopped
+
+    def _ours(self, done: ExecResult, reason: str, hint: str) -> StepResult:
+        """Give the result of an end that is no fault of the change."""
         full = _no_space(self.bench.lane)
         if full:
             reason, hint = full, "presubmit clean, or another XDG_CACHE_HOME"
         parts = [reason, trouble(done) or _last_error(done.tail), hint]
-        raise BuildStopped(self.result(Outcome.ERROR, "; ".join(p for p in parts if p)))
+        return self.result(Outcome.ERROR, "; ".join(p for p in parts if p))
 
     def _run(
         self,

@@ -90,12 +90,22 @@ def environment_digest(place: Place, work: Build | None, files: Mapping[str, str
     """Name an environment by all that was installed into it; `files` are the blobs of its constraint files."""
     if work is None:
         return "tools"
-    dependencies = msgspec.structs.replace(
-        work, key="", clean=False, native=(), timeout=0.0, command=""
-    )
     named = [place.environment_kind, *(f"{p} {files.get(p, '')}" for p in work.constraint_files)]
-    digest = hashlib.sha256(encode(dependencies) + "\n".join(named).encode())
+    digest = hashlib.sha256(encode(_dependencies(work)) + "\n".join(named).encode())
     return digest.hexdigest()[:16]
+
+
+def _dependencies(work: Build) -> Build:
+    """Give a build without what does not alter what is installed."""
+    return msgspec.structs.replace(
+        work,
+        key="",
+        clean=False,
+        native=(),
+        timeout=0.0,
+        command="",
+        otherwise=_dependencies(work.otherwise) if work.otherwise is not None else None,
+    )
 
 
 def environment_folder(

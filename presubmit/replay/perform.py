@@ -279,6 +279,7 @@ def cached_build(step: PlanStep, environment: Path, *, whole: bool) -> StepResul
         required=step.required,
         origin=step.origin,
         modules=tuple(stamp.get("modules", ())),
+        notes=tuple(stamp.get("notes", ())),
         cached=True,
     )
 

@@ -38,6 +38,8 @@ _COVERAGE_FAILED: Final = re.compile(
     r"FAIL Required test coverage of .* not reached|ERROR: Coverage failure:|Coverage failure: total of"
 )
 _FAILING: Final = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
+_NONE_RAN: Final = 5
+"""pytest's exit code where it collected no test."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +57,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     cut: str = ""
     """Why not every chosen test ran; empty where all did."""
+    unusable: bool = False
+    """pytest ended by itself before it ran any test: it may not have understood its arguments."""
 
 
 def run_tests(bench: Bench, work: Tests) -> StepResult:
@@ -64,6 +68,14 @@ def run_tests(bench: Bench, work: Tests) -> StepResult:
         if problem:
             return _result(bench, work, None, reason=problem)
     attempt = run_pytest(bench, work, name=bench.name)
+    if work.otherwise and attempt.unusable:
+        note = (
+            f"upstream's command runs no test here: {shlex.join(work.command)} ({attempt.reason})"
+        )
+        work = msgspec.structs.replace(work, command=work.otherwise, otherwise=())
+        bench.say("once more, by convention")
+        attempt = run_pytest(bench, work, name=bench.name)
+        attempt = msgspec.structs.replace(attempt, notes=(note, *attempt.notes))
     return _result(bench, work, attempt)
 
 
@@ -125,6 +137,11 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         narrowed=narrowed,
         notes=tuple(notes),
         cut=why_cut(recorded, judged.cases),
+        unusable=done.outcome is ExecOutcome.EXITED
+        and not trouble(done)
+        and not judged.cases
+        and judged.outcome is not Outcome.PASSED
+        and (not recorded.sessions or recorded.exit == _NONE_RAN),
     )
 
 
@@ -161,6 +178,7 @@ def _environment(bench: Bench, work: Tests, told: str, xml: str, root: str) -> d
     """Tell pytest of the plugin, whoever starts it: make, tox and nox pass these on (facts: injection)."""
     given = assigned(work.env)
     own = given.get("PYTEST_ADDOPTS") or bench.lane.env.get("PYTEST_ADDOPTS", "")
+    plugins = given.get("PYTEST_PLUGINS") or bench.lane.env.get("PYTEST_PLUGINS")
     path = [bench.lane.plugin]
     if work.on_path:
         path.append(root)
@@ -179,7 +197,7 @@ def _environment(bench: Bench, work: Tests, told: str, xml: str, root: str) -> d
                 "--continue-on-collection-errors",
             )
         ).strip(),
-        "PYTEST_PLUGINS": PLUGIN,
+        "PYTEST_PLUGINS": ",".join(filter(None, (PLUGIN, plugins))),
         "PYTHONPATH": ":".join(path),
         "PRESUBMIT_SELECTION": told,
     }

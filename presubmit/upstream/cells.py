@@ -102,6 +102,7 @@ _KINDS = (
     ("the host", "host"),
     ("sudo", "sudo"),
     ("secret", "secret"),
+    ("token", "secret"),
     ("action", "action"),
     ("image", "image"),
     ("workflow", "remote workflow"),

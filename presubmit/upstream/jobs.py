@@ -44,7 +44,7 @@ class Needed(msgspec.Struct, frozen=True, kw_only=True):
     known: bool = True
     """Whether the outputs are those of a run; at plan time they are not."""
     absent: str = ""
-    """Why it is not replayed, where it is not; its result is `skipped` then."""
+    """Why it, or some cell of it, is not replayed; where none is, its result is `skipped`."""
 
 
 def ancestors(workflow: Workflow, job: Job) -> tuple[str, ...]:

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from presubmit.upstream_options.choose import take
-from presubmit.upstream_options.taken import Options, Project, Taken, in_use, with_upstream
+from presubmit.upstream_options.taken import (
+    Options,
+    Project,
+    Taken,
+    in_use,
+    said_of,
+    with_upstream,
+)
 
-__all__ = ["Options", "Project", "Taken", "in_use", "take", "with_upstream"]
+__all__ = ["Options", "Project", "Taken", "in_use", "said_of", "take", "with_upstream"]

@@ -131,22 +131,18 @@ def _why_not(
     words: Sequence[str], installed: Callable[[str], bool], in_tree: Callable[[str], bool]
 ) -> str:
     name = name_of(words[0])
+    value = words[0].partition("=")[2] if "=" in words[0] else " ".join(words[1:])
+    value = (value or words[0][2:]).strip()
     if _REPORTS.match(name):
         return "a report of the whole suite"
-    if name == "--rootdir":
+    if name in {"--rootdir", "--confcutdir"}:
         return "the tree's own root counts"
-    value = words[0].partition("=")[2] if "=" in words[0] else " ".join(words[1:])
-    value = value or words[0][2:]
+    if name in {"-c", "--config-file"}:
+        return "" if in_tree(value) or value == "/dev/null" else "the tree has no such file"
     if name == "-p":
-        return _plugin_missing(value.strip(), installed, in_tree)
-    if name in {"-c", "--config-file"} and not in_tree(value) and value != "/dev/null":
-        return f"{value} is not in the tree"
-    if name == "--confcutdir":
-        return "the tree's own root counts"
-    lacking = next((d for pattern, d in _PLUGINS if pattern.match(name)), "")
-    if not lacking or any(installed(d) for pattern, d in _PLUGINS if pattern.match(name)):
-        return ""
-    return f"{lacking} is not installed"
+        return _plugin_missing(value, installed, in_tree)
+    adding = [distribution for pattern, distribution in _PLUGINS if pattern.match(name)]
+    return f"{adding[0]} is not installed" if adding and not any(map(installed, adding)) else ""
 
 
 def _plugin_missing(
@@ -161,9 +157,7 @@ def _plugin_missing(
     top = name.partition(".")[0].replace("_", "-")
     distribution = _MODULES.get(top, top)
     return (
-        ""
-        if installed(distribution) or installed(f"pytest-{top}")
-        else f"{name} is not installed"
+        "" if installed(distribution) or installed(f"pytest-{top}") else f"{name} is not installed"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,7 +11,7 @@ from presubmit.config import UPSTREAM, Sourced, fill_in
 from presubmit.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 Origin = str | tuple[str, ...]
 """The line that an option comes from, `ci.yml:31`; for a list, it may be one for each item."""
@@ -54,6 +55,23 @@ def in_use(config: Sourced, taken: Taken) -> Taken:
     roles = {"lint" if name.startswith("lint.") else "tests" for name in options}
     cells = {role: cell for role, cell in taken.cells.items() if role in roles}
     return msgspec.structs.replace(taken, options=options, cells=cells)
+
+
+_MOST = 3
+
+
+def said_of(taken: Taken) -> list[str]:
+    """Say in a line or two what is followed, and what upstream runs besides."""
+    lines = []
+    for role, cell in taken.cells.items():
+        command, at = taken.options.get("tests.command", ((), ""))
+        what = f": {shlex.join(command)} ({at})" if role == "tests" and command else ""
+        lines.append(f"{role} as in {cell}{what}")
+    for role, commands in taken.besides.items():
+        more = f"; and {len(commands) - _MOST} more" if len(commands) > _MOST else ""
+        shown = "; ".join(commands[:_MOST])
+        lines.append(f"not run here: {shown}{more}   presubmit replay {role}")
+    return lines
 
 
 def with_upstream(config: Sourced, taken: Taken) -> Sourced:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _OF_TOOLS: Final = re.compile(
     r"(?:PIP|UV|POETRY|PDM|HATCH|PIPX|PIPENV|CONDA|MAMBA|MICROMAMBA|PIXI|RATTLER|VIRTUALENV|CIBW|NOX|TOX|ASV)_.+"
@@ -22,13 +22,17 @@ _OF_TOOLS: Final = re.compile(
 _OF_REPORTS: Final = re.compile(
     r"(?:COVERAGE|COV_CORE|CODECOV|COVERALLS|CODSPEED|CODACY|SONAR|ALLURE|DD)_.+|.*_COVERAGE_FILE"
 )
-_OF_LOADER: Final = re.compile(r"LD_.+|DYLD_.+|PYTHONHOME|PYTHONSTARTUP|PYTHONUSERBASE|PYTHON|PYTEST_PLUGINS")
-_OF_COMPILER: Final = re.compile(r"C(?:PP|XX)?FLAGS|LDFLAGS|FFLAGS|CC|CXX|FC|AR|LD|RUSTFLAGS|ARCHFLAGS|MAKEFLAGS")
+_OF_LOADER: Final = re.compile(
+    r"LD_.+|DYLD_.+|PYTHONHOME|PYTHONSTARTUP|PYTHONUSERBASE|PYTHON|PYTEST_PLUGINS"
+)
+_OF_COMPILER: Final = re.compile(
+    r"C(?:PP|XX)?FLAGS|LDFLAGS|FFLAGS|CC|CXX|FC|AR|LD|RUSTFLAGS|ARCHFLAGS|MAKEFLAGS"
+)
 _COLOURS: Final = re.compile(r"\w*COLOR\w*|TERM")
 # A path from the root or from the home, also inside a list: `/opt/x`, `a:/opt/x`, `-L/usr/lib`.
 _PLACE: Final = re.compile(r"(?:^|[:;,=\s\"']|-[IL])[~/](?!$)")
 _SERVICE: Final = re.compile(r"://|\blocalhost\b|\b127\.0\.0\.1\b|\b0\.0\.0\.0\b")
-_NOT_KNOWN: Final = re.compile(r"\$|\{\w*\}")
+_NOT_KNOWN: Final = re.compile(r"\$[{\w]")
 
 Left = dict[str, str]
 """What is left out, each with the reason."""

@@ -33,6 +33,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.images",),
     ("presubmit.where",),
     ("presubmit.upstream_reading",),
+    ("presubmit.upstream_taking",),
     ("presubmit.run",),
     ("presubmit.upstream_run",),
     ("presubmit.upstream_plan", "presubmit.upstream_eval"),

@@ -194,7 +194,9 @@ class Graph:
         cell = msgspec.structs.replace(
             cell, state=CellState.FILTERED, line=decided.mark.line if decided.mark else cell.line
         )
-        gone = next((name for name, need in ended.items() if need.absent), "")
+        gone = next(
+            (n for n, need in ended.items() if need.absent and need.result == "skipped"), ""
+        )
         absent = ""
         if gone:
             reason = f"needs {gone}, which is not replayed: {ended[gone].absent}"
@@ -312,6 +314,13 @@ class Graph:
                     judged=judged,
                 )
                 result = self._run(order, (self.stopper, stopper))
+        gone = next((name for name, need in ended.items() if need.absent), "")
+        if gone and result.conclusion is Conclusion.FAILURE and not result.lacks:
+            # It looked at results that are not there: that says nothing of the change.
+            reason = f"needs {gone}, which is not replayed: {ended[gone].absent}"
+            blocked = msgspec.structs.replace(made, state=CellState.BLOCKED, reason=reason)
+            self._end(blocked, result)
+            return Needed(result="skipped", absent=f"needs {gone}")
         return self._conclude(job, inside, made, result, stopper, fail_fast=fail_fast)
 
     def _conclude(
@@ -453,12 +462,12 @@ def _together(cells: Sequence[Needed]) -> Needed:
             name: value for name, value in cell.outputs.items() if value or name not in outputs
         }
     results = {cell.result for cell in cells}
+    absent = next((cell.absent for cell in cells if cell.absent), "")
     for word in ("failure", "cancelled"):
         if word in results:
-            return Needed(result=word, outputs=outputs)
+            return Needed(result=word, outputs=outputs, absent=absent)
     if results & _GOOD:
-        return Needed(result="success", outputs=outputs)
-    absent = next((cell.absent for cell in cells if cell.absent), "")
+        return Needed(result="success", outputs=outputs, absent=absent)
     return Needed(result="skipped", outputs=outputs, absent=absent)
 
 

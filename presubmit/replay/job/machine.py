@@ -329,7 +329,8 @@ class Machine:
         end = self._driver.run(argv, env=env, cwd=cwd, timeout=left, on_output=on_output)
         leaked = [name for name in end.leaked if name.strip()]
         if leaked:
-            self.notes.append(f"left running by {self.title}: {', '.join(leaked)[:200]}")
+            names = self.mask(", ".join(leaked))[:200]
+            self.notes.append(f"left running by {self.title}: {names}")
         if end.outcome is not ExecOutcome.EXITED or end.exit_code is None:
             raise StepFaultError(end.outcome, end.reason or str(end.outcome))
         return end.exit_code

@@ -69,11 +69,13 @@ class Narrowing:
         if not number:
             return ""
         found = read_record(self._folder / f"record-{number}.jsonl")
+        closed = len(_CLOSING.findall(_COLOUR.sub("", tail)))
         if found.readable and found.narrowed and not found.faults:
             run = counted(found.selected, "test")
             whole = f" ({found.deselected} more were collected)" if found.deselected else ""
-            return f"narrowed to {run}{whole}"
-        if found.readable or _CLOSING.search(_COLOUR.sub("", tail)):
+            other = "; another pytest of it ran whole" if closed > found.sessions else ""
+            return f"narrowed to {run}{whole}{other}"
+        if found.readable or closed:
             return "its pytest ran whole: the selection did not reach it"
         return ""
 

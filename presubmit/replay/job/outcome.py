@@ -25,7 +25,8 @@ _SUMMARY: Final = re.compile(
 _EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _VARYING: Final = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?|/tmp/\S+")
-_LAST_LINES: Final = 15
+_ERROR: Final = re.compile(r"error|fail|exception|fatal|denied|not found|cannot", re.IGNORECASE)
+_LAST_LINES: Final = 5
 
 
 def step_result(ended: Ended, folder: Path, *, required: bool, prefix: str = "") -> StepResult:
@@ -174,9 +175,13 @@ def _finding(cell: JobCell, step: StepRecord) -> Finding:
 
 
 def signature(tail: str) -> str:
-    """Name what a failing step printed, by its last lines without numbers: another name is another failure."""
-    lines = _COLOUR.sub("", tail).splitlines()[-_LAST_LINES:]
-    plain = "\n".join(_VARYING.sub("0", line.strip()) for line in lines)
+    """Name what a failing step printed, by the last lines that tell of an error: another name is another failure.
+
+    Numbers and temporary paths are left out, and so is all else that a step prints on its way (downloads, progress).
+    """
+    lines = [line.strip() for line in _COLOUR.sub("", tail).splitlines() if line.strip()]
+    told = [line for line in lines if _ERROR.search(line)] or lines
+    plain = "\n".join(_VARYING.sub("0", line) for line in told[-_LAST_LINES:])
     return hashlib.sha256(plain.encode("utf-8", "replace")).hexdigest()[:8]
 
 

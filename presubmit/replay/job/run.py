@@ -16,7 +16,7 @@ from presubmit.replay.job.box_files import hash_of
 from presubmit.replay.job.machine import Machine, StepFaultError
 from presubmit.replay.job.scope import Scope
 from presubmit.replay.job.shells import ShellError, shell_command
-from presubmit.replay.job.unreachable import lacking
+from presubmit.replay.job.unreachable import lacking, token_wanted
 from presubmit.replay.job.use import Use
 from presubmit.replay.job.values import CellResult, Conclusion, StepRecord
 from presubmit.upstream import template
@@ -232,7 +232,8 @@ class CellRun:
             done.code = self._run(scope, step, env, contexts, functions)
             if done.code != 0:
                 done.outcome, done.reason = Conclusion.FAILURE, f"exit code {done.code}"
-                lacks = lacking(self.machine.tail)
+                tail = self.machine.tail
+                lacks = lacking(tail) or token_wanted(step, tail)
                 if lacks:
                     raise LackingError(lacks)
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from presubmit.upstream import template
+
+if TYPE_CHECKING:
+    from presubmit.upstream.model import Step
+
+_TOKENS: Final = frozenset({("secrets", "GITHUB_TOKEN"), ("github", "token")})
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _HOST: Final = (
@@ -31,6 +38,22 @@ _PYTHON: Final = (
     re.compile(r"No interpreter found for ([^\n]+?) in [^\n]*"),
     re.compile(r"(python-build-standalone)"),
 )
+
+
+_TESTS_FAILED: Final = "short test summary info"
+
+
+def token_wanted(step: Step, tail: str) -> str:
+    """Say that a failed step read GitHub's own token, which upstream has even for a fork and nobody has here.
+
+    Not where its tests failed: that is the change's news, whatever else the step wanted.
+    """
+    if _TESTS_FAILED in tail:
+        return ""
+    for node in (step.run, step.env, step.inputs):
+        for name in template.unknown(node, lambda path: path not in _TOKENS):
+            return f"a token of GitHub's ({name})"
+    return ""
 
 
 def lacking(tail: str) -> str:

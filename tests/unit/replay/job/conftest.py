@@ -83,11 +83,11 @@ class Ran:
         return [line for line in lines if not line.startswith(("| ", "shell: "))]
 
     def files(self) -> str:
-        """Give everything that was written about the cell, as one text."""
+        """Give everything that was written about the cell, as one text; the driver's log names processes as they are."""
         texts = [
             path.read_text(errors="replace")
             for path in sorted(self.folder.rglob("*"))
-            if path.is_file()
+            if path.is_file() and path.name != "driver.log"
         ]
         return "\n".join([*texts, str(self.result)])
 
@@ -99,8 +99,8 @@ class RunCell:
         self._folder = folder
         self.workspace = folder / "work/project/project"
         self.temp = folder / "work/_temp"
-        for place in (self.workspace, self.temp, folder / "out/logs"):
-            place.mkdir(parents=True, exist_ok=True)
+        self.workspace.mkdir(parents=True)
+        self.out = folder / "out"
         self.around: Callable[[Driver], Driver] = lambda driver: driver
 
     def __call__(
@@ -117,20 +117,22 @@ class RunCell:
             path = self.workspace / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
-        with self.machine(_text(steps, job, top), **fields) as (run, machine):
-            assert machine is run.machine
-            return Ran(run.go(), self._folder / "out", self.workspace)
+        with self.machine(_text(steps, job, top), **fields) as run:
+            return Ran(run.go(), self.out, self.workspace)
 
     @contextmanager
-    def machine(self, text: str, **fields: Any) -> Iterator[tuple[CellRun, Machine]]:
-        """Give a cell that is ready to run."""
+    def machine(self, text: str, **fields: Any) -> Iterator[CellRun]:
+        """Give a cell that is ready to run, with logs of its own; the workspace stays as earlier ones left it."""
+        self.out = self._folder / f"out-{len([*self._folder.glob('out-*')])}"
+        for place in (self.temp, self.out / "logs"):
+            place.mkdir(parents=True, exist_ok=True)
         workflow, problems = read_workflow(text.encode(), ".github/workflows/ci.yml")
         assert workflow is not None, [str(problem) for problem in problems]
         cell = self.assignment(**fields)
         box = HostBox(workdir=str(self.workspace))
-        log = self._folder / "out/driver.log"
+        log = self.out / "driver.log"
         with open_driver(box, log=log) as driver, Machine(cell, self.around(driver)) as machine:
-            yield CellRun(cell, workflow, workflow.jobs[0], machine), machine
+            yield CellRun(cell, workflow, workflow.jobs[0], machine)
         box.close()
 
     def assignment(self, **fields: Any) -> CellAssignment:
@@ -152,15 +154,15 @@ class RunCell:
             "artifacts": str(folder / "artifacts"),
             "caches": str(folder / "caches"),
             "here": HERE,
-            "folder": str(folder / "out"),
+            "folder": str(self.out),
             "name": "job",
-            "events": str(folder / "out/events.jsonl"),
+            "events": str(self.out / "events.jsonl"),
         }
         return CellAssignment(**{**given, **fields})
 
     def events(self) -> list[dict[str, Any]]:
         """Give what the cell told while it ran."""
-        path = self._folder / "out/events.jsonl"
+        path = self.out / "events.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -169,7 +171,9 @@ def _text(steps: str, job: str, top: str) -> str:
     listed = textwrap.indent(textwrap.dedent(steps).strip("\n"), "      ")
     steps = f"    steps:\n{listed}" if listed else "    steps: []"
     above = textwrap.dedent(top).strip("\n")
-    return f"on: pull_request\n{above}\njobs:\n  job:\n    runs-on: ubuntu-latest\n{inner}\n{steps}\n"
+    return (
+        f"on: pull_request\n{above}\njobs:\n  job:\n    runs-on: ubuntu-latest\n{inner}\n{steps}\n"
+    )
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -178,7 +177,7 @@ def test_an_interpreter_that_a_step_put_on_the_path_is_the_shell(cell: RunCell) 
         files={"bin/own": f"#!{sys.executable}\nimport sys\nprint(sys.argv[2:])\n"},
     )
     assert ran["a"].outcome is Conclusion.FAILURE  # no program, and no format
-    os.chmod(cell.workspace / "bin/own", 0o755)  # noqa: PTH101 - one line
+    (cell.workspace / "bin/own").chmod(0o755)
     ran = cell(
         '- run: echo "$PWD/bin" >>"$GITHUB_PATH"\n- {name: c, shell: "own {0} more", run: x}'
     )

@@ -238,6 +238,21 @@ def test_a_cell_that_lacks_something_only_then_is_not_replayed() -> None:
     assert done.ended[-1].cell.reason == "needs a, which is not replayed: action x/y"
 
 
+def test_a_job_that_fails_over_results_that_are_not_here_says_nothing_of_the_change() -> None:
+    lacks = CellResult(cell="ci.yml/a", conclusion=Conclusion.FAILURE, lacks="Python 3.14")
+    text = jobs(job("a"), job("b"), job("all-green", "needs: [a, b]", "if: always()"))
+    done = replay(text, {"ci.yml/a": lacks, "ci.yml/all-green": Conclusion.FAILURE})
+    assert done.state("ci.yml/all-green") is CellState.BLOCKED
+    assert done.ended[-1].cell.reason == "needs a, which is not replayed: Python 3.14"
+
+
+def test_a_job_that_fails_over_a_matrix_replayed_in_part_says_nothing_either() -> None:
+    lacks = CellResult(cell="x", conclusion=Conclusion.FAILURE, lacks="Python 3.14")
+    text = jobs(matrix("a", "[1, 2]"), job("all-green", "needs: a", "if: always()"))
+    done = replay(text, {"ci.yml/a(part=2)": lacks, "ci.yml/all-green": Conclusion.FAILURE})
+    assert done.state("ci.yml/all-green") is CellState.BLOCKED
+
+
 CALLED = {
     ".github/workflows/inner.yml": """
         on:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from presubmit.replay.job.unreachable import lacking
+from presubmit.replay.job.unreachable import lacking, token_wanted
+from tests.unit.upstream.made import workflow
+
+if TYPE_CHECKING:
+    from presubmit.upstream.model import Step
 
 
 @pytest.mark.parametrize(
@@ -25,8 +31,7 @@ from presubmit.replay.job.unreachable import lacking
             "registry.npmjs.org",
         ),
         (
-            "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='api.github.com', port=443): Max retries "
-            "exceeded with url: / (Caused by NameResolutionError(...))",
+            "HTTPSConnectionPool(host='api.github.com', port=443): Max retries exceeded (Caused by NameResolutionError(x))",
             "api.github.com",
         ),
         (
@@ -67,3 +72,30 @@ def test_an_interpreter_that_uv_cannot_download_is_named(tail: str, name: str) -
 )
 def test_anything_else_is_the_steps_own_failure(tail: str) -> None:
     assert lacking(tail) == ""
+
+
+def step_of(lines: str) -> Step:
+    text = f"on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n{lines}"
+    return workflow(text).jobs[0].steps[0]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "      - run: x\n        env:\n          GH_TOKEN: ${{ secrets.GITHUB_TOKEN }}\n",
+        "      - run: curl -H ${{ github.token }} x\n",
+        "      - uses: a/b@v1\n        with:\n          token: ${{ secrets.GITHUB_TOKEN }}\n",
+    ],
+)
+def test_a_step_that_reads_githubs_token_lacks_it(lines: str) -> None:
+    assert token_wanted(step_of(lines), "error: token is empty").startswith("a token of GitHub's")
+
+
+def test_failing_tests_are_news_whatever_token_their_step_reads() -> None:
+    lines = "      - run: pytest\n        env:\n          T: ${{ secrets.GITHUB_TOKEN }}\n"
+    assert token_wanted(step_of(lines), "=== short test summary info ===\nFAILED t.py::t") == ""
+
+
+def test_another_secret_is_empty_upstream_too() -> None:
+    lines = "      - run: x\n        env:\n          T: ${{ secrets.CODECOV_TOKEN }}\n"
+    assert token_wanted(step_of(lines), "error") == ""

@@ -1,0 +1,155 @@
+"""How upstream runs the tests: the pytest call of a job, what is installed for it, and its variables."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import msgspec
+from packaging.utils import canonicalize_name
+
+from presubmit.upstream.recipes.narrowing import for_narrowing
+from presubmit.upstream.recipes.recipe import Runner
+from presubmit.upstream_options import variables
+from presubmit.upstream_options.installs import take_installs
+from presubmit.upstream_options.pytest_options import (
+    keep_options,
+    keep_python_options,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from presubmit.upstream.recipes.pytest_call import PytestCall
+    from presubmit.upstream.recipes.recipe import Recipe, TestRun
+    from presubmit.upstream_options.taken import Options, Project
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What one job gives."""
+
+    options: Options = {}
+    besides: tuple[str, ...] = ()
+    """What it runs as well, and a run does not."""
+    notes: tuple[str, ...] = ()
+
+
+def take_tests(recipe: Recipe, scripts: Iterable[str], project: Project) -> Found:
+    """Take over the first pytest call on the tree itself; the job's others are named.
+
+    `scripts` are those of the job's steps.
+    """
+    chosen = next((run for run in recipe.tests if not _why_not(run)), None)
+    others = [run for run in recipe.tests if run is not chosen]
+    besides = tuple(dict.fromkeys(_named(run) for run in others if _differs(run, chosen)))
+    refused = [f"not taken over: {n.what} at {n.origin} ({n.why})" for n in recipe.not_taken]
+    if chosen is None or chosen.pytest is None:
+        return Found(besides=besides, notes=tuple(refused))
+    recipe = _until(recipe, chosen)
+    env = dict(chosen.env)
+    call = _with_addopts(chosen.pytest, env.pop("PYTEST_ADDOPTS", ""))
+    options, notes = take_installs(recipe, project)
+    command, dropped = _command(call, project, options)
+    at = _origin(chosen)
+    options["tests.command"] = command, at
+    texts = tuple(scripts)
+    kept, left = variables.for_tests(env, texts)
+    if kept:
+        options["tests.env"] = tuple(f"{n}={v}" for n, v in kept.items()), chosen.origin
+    notes += _said(dropped, at) + _said(left, chosen.origin)
+    _build_variables(recipe, texts, options, notes)
+    notes += [f"not known at {chosen.origin}: {text}" for text in chosen.unknown]
+    return Found(options=options, besides=besides, notes=(*notes, *refused))
+
+
+def _until(recipe: Recipe, run: TestRun) -> Recipe:
+    """Leave out what is installed after a run: for another one."""
+    last = _line(run.origin)
+    installs = tuple(step for step in recipe.installs if _line(step.origin) <= last)
+    return msgspec.structs.replace(recipe, installs=installs)
+
+
+def _line(origin: str) -> int:
+    line = origin.rpartition(":")[2]
+    return int(line) if line.isdigit() else 0
+
+
+def _why_not(run: TestRun) -> str:
+    """Say why a run of upstream's is not one that the chosen tests can be run by."""
+    if run.pytest is None:
+        return "its pytest call is not known"
+    if run.cwd:
+        return f"it runs in {run.cwd}"
+    if run.pytest.packages:
+        return f"it tests the installed {', '.join(run.pytest.packages)}"
+    return ""
+
+
+def _named(run: TestRun) -> str:
+    why = _why_not(run)
+    return f"{shlex.join(run.command)} ({run.origin}{f': {why}' if why and run.pytest else ''})"
+
+
+def _differs(run: TestRun, chosen: TestRun | None) -> bool:
+    """Whether it would tell anything that the chosen call does not."""
+    if chosen is None or run.pytest is None or chosen.pytest is None:
+        return True
+    return (run.pytest, run.env, run.cwd) != (chosen.pytest, chosen.env, chosen.cwd)
+
+
+def _origin(run: TestRun) -> str:
+    return f"{run.origin}, {run.found_in}" if run.found_in else run.origin
+
+
+def _with_addopts(call: PytestCall, given: str) -> PytestCall:
+    """Put the options of PYTEST_ADDOPTS where the call's own are: pytest reads them first."""
+    try:
+        words = shlex.split(given)
+    except ValueError:
+        return call
+    return msgspec.structs.replace(call, options=(*words, *call.options))
+
+
+def _command(
+    call: PytestCall, project: Project, options: Options
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Give the call without what it is pointed at, which the selection says, and without what cannot be kept."""
+    narrowed, spoiling = for_narrowing(call)
+    names = project.installs(options) or frozenset()
+    kept, dropped = keep_options(
+        narrowed.options,
+        installed=lambda name: canonicalize_name(name) in names,
+        in_tree=lambda path: project.read(path) is not None,
+    )
+    flags, isolating = keep_python_options(call.python_options)
+    left = {**dict.fromkeys(spoiling, "not for a narrowed run"), **dropped, **isolating}
+    started = ("python", *flags, "-m", "pytest") if call.module else ("pytest",)
+    return (*started, *kept), left
+
+
+def _said(left: Mapping[str, str], at: str) -> list[str]:
+    """Say in one line for each reason what was left out."""
+    by_reason: dict[str, list[str]] = {}
+    for what, why in left.items():
+        by_reason.setdefault(why, []).append(what)
+    return [f"left out of {at}: {' '.join(what)} ({why})" for why, what in by_reason.items()]
+
+
+def _build_variables(
+    recipe: Recipe, scripts: tuple[str, ...], options: Options, notes: list[str]
+) -> None:
+    """Take over the variables with which the project itself is installed."""
+    step = next((s for s in reversed(recipe.installs) if s.install.project), None)
+    if step is None:
+        return
+    env = step.env
+    if step.tool == Runner.TOX:
+        env = next((run.env for run in recipe.tests if run.origin == step.origin), {})
+    kept, left = variables.for_build(env, scripts)
+    if kept:
+        options["build.env"] = (
+            tuple(f"{name}={value}" for name, value in kept.items()),
+            step.origin,
+        )
+    known = " ".join(notes)
+    notes += [note for note in _said(left, step.origin) if note not in known]
