@@ -36,6 +36,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.upstream_taking",),
     ("presubmit.run",),
     ("presubmit.upstream_run",),
+    ("presubmit.run_matrix",),
     ("presubmit.upstream_plan", "presubmit.upstream_eval"),
     # What the other commands do.
     (

@@ -69,7 +69,7 @@ jobs:
       - {name: summary, run: 'yes "a line of it" | head -c 10485760 >>"$GITHUB_STEP_SUMMARY"'}
 """
 # The secret is in no file as it is printed.
-GIVEN = "printf 'first-%s-of-it%b%s half, too%band the %s\\n' half \"$1\" second \"$1\" third\n"
+GIVEN = 'printf \'first-%s-of-it%b%s half, too%band the %s\\n\' half "$1" second "$1" third\n'
 MEMORY = """
 on: pull_request
 jobs:
