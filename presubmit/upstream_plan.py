@@ -46,7 +46,12 @@ def cmd_plan_upstream(
             has_image=local_images(where.engine),
         )
     problems = [str(problem) for problem in upstream.problems]
-    notes = [*reading.warnings, *where.notes, *([unknown] if unknown else [])]
+    notes = [
+        *reading.warnings,
+        *where.notes,
+        *upstream.notes,
+        *([unknown] if unknown else []),
+    ]
     if output == "json":
         text = json.dumps(cells_json(reading.change, upstream.cells, problems), indent=1) + "\n"
     else:

@@ -16,6 +16,7 @@ from presubmit.upstream.folder import read_workflows
 from presubmit.upstream.forecast import forecast_with_steps
 from presubmit.upstream.reader import read_workflow
 from presubmit.upstream.setting import Setting
+from presubmit.upstream.triggers import skip_note
 from presubmit.values import Value
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Upstream(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[JobCell, ...]
     steps: dict[str, tuple[StepScript, ...]]
     """The steps of each cell that is looked at, by its id."""
+    notes: tuple[str, ...] = ()
 
 
 class Tree(Protocol):
@@ -113,6 +115,7 @@ def read_upstream_of(
         setting=setting,
         cells=tuple(cell for cell, _ in found),
         steps={cell.id: steps for cell, steps in found},
+        notes=tuple(filter(None, (skip_note(setting.facts),))),
     )
 
 
@@ -179,14 +182,27 @@ def read_names(reading: Reading) -> Names:
     )
 
 
-def read_event(reading: Reading, *, merge: str = "", names: Names | None = None) -> EventFacts:
+def read_event(reading: Reading, *, merge: str = "") -> EventFacts:
     """Read what a pull request of this change would say, out of git alone."""
     change, top = reading.change, reading.repository.top
-    names = names or read_names(reading)
-    own = names.remotes.get("origin") or names.url
     head = change.target.commit or change.base.commit
     subject, body, seconds = read_message(top, head)
+    return msgspec.structs.replace(
+        lasting_event(reading, read_names(reading)),
+        head_sha=head,
+        merge_sha=merge or change.target.snapshot,
+        title=subject,
+        body=body,
+        commits=_count(top, change.base.commit, head),
+        time=seconds,
+    )
+
+
+def lasting_event(reading: Reading, names: Names) -> EventFacts:
+    """Give that part of it which stays the same from commit to commit."""
+    change, top = reading.change, reading.repository.top
     repository = repository_of(names.url) or f"local/{top.name or 'repository'}"
+    own = names.remotes.get("origin") or names.url
     branch = base_branch(change.base.ref, remotes=names.remotes)
     return EventFacts(
         repository=repository,
@@ -196,13 +212,11 @@ def read_event(reading: Reading, *, merge: str = "", names: Names | None = None)
         base_ref=branch or names.default_branch or "main",
         base_sha=change.base.commit,
         head_ref=change.branch or "HEAD",
-        head_sha=head,
-        merge_sha=merge or change.target.snapshot,
-        title=subject,
-        body=body,
+        head_sha=change.base.commit,
+        merge_sha=change.base.commit,
+        title="",
         files=change.files,
-        commits=_count(top, change.base.commit, head),
-        time=seconds,
+        time=0,
         actor=actor_of(names.author),
         author=names.author,
         email=names.email,

@@ -203,7 +203,7 @@ class _Replay:
         self.terminal.heading(self.change, self.where.image, python, command="replay")
         for problem in upstream.problems:
             self.terminal.line(f"note {problem}", "yellow")
-        for note in (*self.reading.warnings, *self.where.notes):
+        for note in (*self.reading.warnings, *self.where.notes, *upstream.notes):
             self.terminal.line(f"note {note}", "yellow")
         self.terminal.line(f"plan {counted(len(chosen), 'cell')}   {summary(upstream.cells)}")
         self.terminal.line()

@@ -21,7 +21,7 @@ from presubmit.errors import ConfigError, PresubmitError
 from presubmit.replay.job.house import find_here
 from presubmit.upstream.here import Here, Interpreter
 from presubmit.upstream_options import Options, Project, Taken, in_use, take, with_upstream
-from presubmit.upstream_reading import make_place, read_event, read_names, read_upstream_of
+from presubmit.upstream_reading import lasting_event, make_place, read_names, read_upstream_of
 from presubmit.values import Value, decode, encode
 
 if TYPE_CHECKING:
@@ -168,10 +168,7 @@ def _of_tree(
 
 
 def _key(reading: Reading, tree: Tree, names: Names, here: Here | None) -> str:
-    """Name all that the answer depends on, apart from what the files hold.
-
-    The snapshot is not part of it: it is another one with each edit, and `github.sha` chooses no tests.
-    """
+    """Name all that the answer depends on, apart from what the files hold."""
     change = reading.change
     interpreters = here.interpreters if here is not None else ()
     listed = sorted(p for p in tree.blobs if p.count("/") < 2 or p.startswith(".github/"))  # noqa: PLR2004 - where it looks for names
@@ -181,7 +178,7 @@ def _key(reading: Reading, tree: Tree, names: Names, here: Here | None) -> str:
         encode(list(interpreters)),
         encode(reading.config.config),
         " ".join(sorted(reading.config.origins)).encode(),
-        f"{change.base.ref} {change.base.commit} {change.target.commit} {change.branch}".encode(
+        f"{change.base.ref} {change.base.commit} {change.branch}".encode(
             "utf-8", "surrogateescape"
         ),
         encode(list(change.files)),
@@ -193,13 +190,13 @@ def _key(reading: Reading, tree: Tree, names: Names, here: Here | None) -> str:
 def _read(reading: Reading, tree: Tree, names: Names, here: Here | None) -> Taken:
     config = reading.config
     project = make_project(tree, config, repository="")
-    head = reading.change.target.commit or reading.change.base.commit
     try:
         upstream = read_upstream_of(
             tree,
             config.config,
             event="pull_request",
-            facts=read_event(reading, merge=head, names=names),
+            # No commit and no title: they are others with each edit, and choose no tests.
+            facts=lasting_event(reading, names),
             here=None,  # what the box lacks keeps no job from telling how tests are run
         )
         project = msgspec.structs.replace(project, repository=upstream.setting.facts.repository)

@@ -78,6 +78,19 @@ class _Verdict(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+_SKIPS: Final = ("[skip ci]", "[ci skip]", "[no ci]", "[skip actions]", "[actions skip]")
+
+
+def skip_note(facts: EventFacts) -> str:
+    """Say that the head commit asks GitHub to start nothing (docs: "Skipping workflow runs"); empty where it does not."""
+    message = f"{facts.title}\n{facts.body}".lower()
+    found = next((words for words in _SKIPS if words in message), "")
+    trailer = "\nskip-checks: true" in message.replace("skip-checks:true", "skip-checks: true")
+    if not found and not trailer:
+        return ""
+    return f"the head commit says {found or 'skip-checks: true'}: upstream would start nothing for it"
+
+
 def decide(workflow: Workflow, event: str, facts: EventFacts) -> Decision:
     """Decide whether `event` (`pull_request` or `push`) starts a workflow."""
     triggers = {trigger.event: trigger for trigger in workflow.triggers}

@@ -29,6 +29,8 @@ class ToxEnvironment(Value, frozen=True, kw_only=True):
     extras: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
+    pass_env: tuple[str, ...] = ()
+    """Names and patterns (`CI_*`) of variables that come in from outside; no others do."""
     cwd: str = ""
     python: str = ""
     """`3.12`, from `py312` in the name or `base_python`."""
@@ -148,6 +150,7 @@ def _from_ini(name: str, text: str, path: str, posargs: Sequence[str]) -> ToxEnv
         extras=tuple(_split(lines("extras"))),
         groups=tuple(_split(lines("dependency_groups"))),
         env=tuple((key.strip(), value.strip()) for key, _, value in env),
+        pass_env=tuple(_split(lines("pass_env", "passenv"))),
         cwd=_first(lines("change_dir", "changedir")).strip("/") or "",
         python=python_of(name) or base.removeprefix("python").removeprefix("py"),
         installs_project=_raw(parser, "tox", "skipsdist", "no_package").lower() != "true"
@@ -299,6 +302,7 @@ def _from_toml(
         extras=strings(settings.get("extras")),
         groups=strings(settings.get("dependency_groups")),
         env=tuple((k, v) for k, v in env.items() if isinstance(v, str)),
+        pass_env=strings(settings.get("pass_env")),
         cwd=str(settings.get("change_dir", "")),
         python=python_of(name),
         installs_project=not settings.get("skip_install") and settings.get("package") != "skip",

@@ -7,7 +7,7 @@ import pytest
 from presubmit.upstream.event import EventFacts
 from presubmit.upstream.model import Trigger, Workflow
 from presubmit.upstream.nodes import Mapping, Mark, Scalar, Sequence
-from presubmit.upstream.triggers import Decision, Word, decide
+from presubmit.upstream.triggers import Decision, Word, decide, skip_note
 from presubmit.values import ChangedFile, FileStatus
 
 TRIGGER, FILTER = Mark(3, 3), Mark(4, 5)
@@ -396,3 +396,20 @@ def test_a_filter_and_its_ignore_together_are_an_error(key: str) -> None:
     filters: dict[str, Any] = {key: ["a"], f"{key}_ignore": ["b"]}
     decision = decided(event="push", **filters)
     assert told(decision) == (Word.INVALID, f"push has both {key} and {key}-ignore")
+
+
+@pytest.mark.parametrize(
+    "words", ["[skip ci]", "[ci skip]", "[no ci]", "[SKIP ACTIONS]", "[actions skip]"]
+)
+def test_a_commit_that_asks_for_no_ci_is_said(words: str) -> None:
+    assert skip_note(facts("a.py", title=f"Mend a typo {words}")) == (
+        f"the head commit says {words.lower()}: upstream would start nothing for it"
+    )
+
+
+def test_a_trailer_that_asks_for_no_checks_is_said() -> None:
+    assert skip_note(facts("a.py", body="why\n\nskip-checks:true"))
+
+
+def test_any_other_commit_is_nothing_to_say() -> None:
+    assert skip_note(facts("a.py", title="Skip ci tests", body="skip-checks are bad")) == ""
