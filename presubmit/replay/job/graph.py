@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from presubmit.replay.job.values import CellResult, Conclusion
+from presubmit.upstream import template
 from presubmit.upstream.call_inputs import call_inputs, given_inputs
 from presubmit.upstream.cells import CellState, JobCell
 from presubmit.upstream.expressions import to_string
@@ -314,7 +315,7 @@ class Graph:
                     judged=judged,
                 )
                 result = self._run(order, (self.stopper, stopper))
-        gone = next((name for name, need in ended.items() if need.absent), "")
+        gone = _judged_without(job, ended)
         if gone and result.conclusion is Conclusion.FAILURE and not result.lacks:
             # It looked at results that are not there: that says nothing of the change.
             reason = f"needs {gone}, which is not replayed: {ended[gone].absent}"
@@ -469,6 +470,19 @@ def _together(cells: Sequence[Needed]) -> Needed:
     if results & _GOOD:
         return Needed(result="success", outputs=outputs, absent=absent)
     return Needed(result="skipped", outputs=outputs, absent=absent)
+
+
+def _judged_without(job: Job, ended: Mapping[str, Needed]) -> str:
+    """Name a job that is not replayed and whose result this one looks at: it ran all the same, or it reads `needs`."""
+    reads = any(
+        template.unknown(node, lambda path: path[:1] != ("needs",))
+        for step in job.steps
+        for node in (step.run, step.env, step.inputs)
+    )
+    for name, need in ended.items():
+        if need.absent and (reads or need.result == "skipped"):
+            return name
+    return ""
 
 
 def _without_axes(cell: str) -> str:

@@ -59,6 +59,8 @@ def token_wanted(step: Step, tail: str) -> str:
 def lacking(tail: str) -> str:
     """Say what a failed step could not reach, by its last lines; empty where nothing says so."""
     text = _COLOUR.sub("", tail)
+    if _TESTS_FAILED in text:
+        return ""  # tests that failed are news, whatever they print
     for pattern in _PYTHON:
         found = pattern.search(text)
         if found:

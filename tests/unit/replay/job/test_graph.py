@@ -248,9 +248,20 @@ def test_a_job_that_fails_over_results_that_are_not_here_says_nothing_of_the_cha
 
 def test_a_job_that_fails_over_a_matrix_replayed_in_part_says_nothing_either() -> None:
     lacks = CellResult(cell="x", conclusion=Conclusion.FAILURE, lacks="Python 3.14")
-    text = jobs(matrix("a", "[1, 2]"), job("all-green", "needs: a", "if: always()"))
+    green = job("all-green", "needs: a", "if: always()").replace(
+        "'true'", "echo '${{ toJSON(needs) }}'"
+    )
+    text = jobs(matrix("a", "[1, 2]"), green)
     done = replay(text, {"ci.yml/a(part=2)": lacks, "ci.yml/all-green": Conclusion.FAILURE})
     assert done.state("ci.yml/all-green") is CellState.BLOCKED
+
+
+def test_a_job_that_only_comes_after_a_matrix_replayed_in_part_fails_by_itself() -> None:
+    lacks = CellResult(cell="x", conclusion=Conclusion.FAILURE, lacks="Python 3.14")
+    text = jobs(matrix("a", "[1, 2]"), job("tests", "needs: a"))
+    done = replay(text, {"ci.yml/a(part=2)": lacks, "ci.yml/tests": Conclusion.FAILURE})
+    assert done.state("ci.yml/tests") is CellState.REPLAYED
+    assert done.conclusion("ci.yml/tests") == "failure"
 
 
 CALLED = {
