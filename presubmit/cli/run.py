@@ -29,6 +29,13 @@ from presubmit.cli.options import (
     show_default=True,
     help="Ask the base where head's failures, or new tests, call for it.",
 )
+@click.option(
+    "--matrix",
+    type=click.Choice(["one", "all"]),
+    default="one",
+    show_default=True,
+    help="all: then replay the other cells of upstream's tests, narrowed to the same tests.",
+)
 @click.option("--resume", is_flag=True, help="Reuse steps that ran green on this very tree.")
 @click.option("--fresh", is_flag=True, help="Build from a clean tree, reuse nothing built before.")
 @click.option("--allow-partial", is_flag=True, help="Exit 0 though required steps did not run.")
@@ -40,12 +47,16 @@ from presubmit.cli.options import (
     help="How to print; json prints run.json at the end and nothing else.",
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- TEST ARGS…]")
-def run(output: str, **values: Any) -> int:  # noqa: ANN401 - click's parameters
+def run(output: str, matrix: str, **values: Any) -> int:  # noqa: ANN401 - click's parameters
     """Check this change the way upstream CI would.
 
     Lints the changed files, builds the project, runs the tests that the change can affect and checks
     docstrings, in the project's devel container. Failures are run again, and again on the base, to
     tell the change's own from those that were there before.
+
+    Commands, requirements and variables that the configuration does not name are those of the matching
+    job of upstream's workflows. `--matrix all` then replays the other cells of its tests that can be
+    replayed here; the exit code is the worst of both: 1 before 3 before 4 before 0.
 
     What follows `--` goes to the test command, and then nothing is narrowed:
     `presubmit run --only tests -- tests/test_a.py -k name`
@@ -60,7 +71,12 @@ def run(output: str, **values: Any) -> int:  # noqa: ANN401 - click's parameters
     stream = sys.stdout or io.StringIO()
     chosen = "quiet" if output == "json" else choose_output(output, os.environ, stream)
     with Terminal(chosen) as terminal:
-        code = cmd_run(options, terminal, os.environ)
+        if matrix == "all":
+            from presubmit.run_matrix import cmd_run_matrix  # noqa: PLC0415 - replaying costs more
+
+            code = cmd_run_matrix(options, terminal, os.environ)
+        else:
+            code = cmd_run(options, terminal, os.environ)
     if output == "json":
         print_run()
     return int(code)

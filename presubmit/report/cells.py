@@ -30,10 +30,11 @@ def render_cells(cells: Sequence[JobCell], *, notes: bool = True) -> str:
     lines = [f" {'workflow / job':<{width}}  {'here':<11}  {'for':<5}  why"]
     for group in by_workflow(cells).values():
         for cell in group:
+            name, origin = one_line(cell.id), one_line(cell.origin)
             reason = one_line(cell.reason, 160)
             word = WORDS[cell.state] + ("?" if cell.later else "")
             lines.append(
-                f" {cell.id:<{width}}  {word:<11}  {cell.role:<5}  {reason}   {cell.origin}".rstrip()
+                f" {name:<{width}}  {word:<11}  {cell.role:<5}  {reason}   {origin}".rstrip()
             )
             if notes and cell.state is CellState.REPLAYED:
                 lines += [
@@ -65,7 +66,7 @@ def markdown_cells(cells: Sequence[JobCell]) -> list[str]:
     """Give the table as lines of Markdown."""
     lines = ["| cell | here | why | where |", "| --- | --- | --- | --- |"]
     lines += [
-        f"| {for_markdown(c.id)} | {WORDS[c.state]} | {for_markdown(one_line(c.reason, 200))} | {c.origin} |"
+        f"| {for_markdown(c.id)} | {WORDS[c.state]} | {for_markdown(one_line(c.reason, 200))} | {for_markdown(c.origin)} |"
         for c in cells
     ]
     return lines

@@ -180,7 +180,10 @@ def _misused(run: _Run) -> _Verdict:
             message=error[2].strip() if error else "",
         )
         return Outcome.FAILED, f"{place} could not be imported", (case,)
-    return Outcome.ERROR, f"pytest could not use its arguments{_last(run.log)}", ()
+    # `pytest: error: unrecognized arguments: -x` stands before the last line, which names the configuration file.
+    told = re.search(r"^[^\n]*: error: ([^\n]+)$", run.log, re.MULTILINE)
+    why = f": {told[1].strip()[:200]}" if told else _last(run.log)
+    return Outcome.ERROR, f"pytest could not use its arguments{why}", ()
 
 
 def _other(run: _Run, code: int) -> _Verdict:

@@ -88,7 +88,9 @@ def skip_note(facts: EventFacts) -> str:
     trailer = "\nskip-checks: true" in message.replace("skip-checks:true", "skip-checks: true")
     if not found and not trailer:
         return ""
-    return f"the head commit says {found or 'skip-checks: true'}: upstream would start nothing for it"
+    return (
+        f"the head commit says {found or 'skip-checks: true'}: upstream would start nothing for it"
+    )
 
 
 def decide(workflow: Workflow, event: str, facts: EventFacts) -> Decision:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from presubmit.upstream.recipes.gather import recipe_of
+from presubmit.upstream.recipes.recipe import Runner
 from presubmit.upstream_options.lint import take_lints
-from presubmit.upstream_options.ranking import candidates, choose_interpreter, ranked, version_of
+from presubmit.upstream_options.ranking import (
+    candidates,
+    choose_interpreter,
+    job_of,
+    ranked,
+    version_of,
+)
 from presubmit.upstream_options.taken import Options, Taken
 from presubmit.upstream_options.tests import Found, take_tests
 
@@ -36,13 +43,15 @@ def take(
     testing = [c for c in every if c.cell.role == "tests"]
     interpreter = choose_interpreter(testing, here)
     python = version_of(interpreter) if interpreter is not None else None
-    tests, chosen = _tests(ranked(testing, python), project)
-    linting = _one_of_each_job(ranked([c for c in every if c.cell.role == "lint"], python), every)
-    linting += [chosen] if chosen is not None else []
+    tests, followed = _tests(ranked(testing, python), project)
+    chosen = followed if tests.options else None
+    linting = _one_of_each_job(ranked([c for c in every if c.cell.role == "lint"], python))
+    linting.sort(key=every.index)
+    linting += [followed] if followed is not None else []
     recipes = [_recipe(candidate, project) for candidate in linting]
     lints = take_lints(recipes, project)
     options: Options = {**tests.options, **lints.options}
-    roles = {"tests": chosen.cell.id} if chosen is not None and tests.options else {}
+    roles = {"tests": chosen.cell.id} if chosen is not None else {}
     if lints.options:
         giving = [
             candidate.cell.id
@@ -62,23 +71,33 @@ def take(
 
 
 def _tests(found: Sequence[Candidate], project: Project) -> tuple[Found, Candidate | None]:
-    """Give what the first cell says that a pytest call can be taken of; where none can, what the nearest one runs."""
+    """Give what can be taken of the main job of the tests, if anything can, and its cell.
+
+    A job that runs no tests of Python (ctest, cargo) leaves that to the next one; one that does, in a way that cannot
+    be taken over, does not: the jobs after it are variations (musl, oldest versions), which no run should follow.
+    """
     nearest: tuple[Found, Candidate | None] = (Found(), None)
-    for candidate in found:
-        scripts = (step.script for step in candidate.steps)
-        taken = take_tests(_recipe(candidate, project), scripts, project)
+    for candidate in _one_of_each_job(found):
+        recipe = _recipe(candidate, project)
+        taken = take_tests(recipe, (step.script for step in candidate.steps), project)
         if taken.options:
             return taken, candidate
-        if nearest[1] is None:
-            nearest = taken, candidate
+        nearest = nearest if nearest[0].besides else (taken, candidate)
+        if any(run.pytest is not None or run.runner in _OF_PYTHON for run in recipe.tests):
+            break
     return nearest
 
 
-def _one_of_each_job(found: Iterable[Candidate], order: Sequence[Candidate]) -> list[Candidate]:
+_OF_PYTHON: Final = frozenset(
+    {Runner.TOX, Runner.NOX, Runner.HATCH, Runner.PDM, Runner.POETRY, Runner.PIXI, Runner.SPIN}
+)
+
+
+def _one_of_each_job(found: Iterable[Candidate]) -> list[Candidate]:
     jobs: dict[tuple[str, str], Candidate] = {}
     for candidate in found:
-        jobs.setdefault((candidate.cell.workflow, candidate.cell.job), candidate)
-    return sorted(jobs.values(), key=order.index)
+        jobs.setdefault(job_of(candidate), candidate)
+    return list(jobs.values())
 
 
 def _recipe(candidate: Candidate, project: Project) -> Recipe:

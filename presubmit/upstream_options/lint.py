@@ -100,6 +100,7 @@ _TOOLS: Final = {
 }  # fmt: skip
 _HOOKS: Final = frozenset({"pre-commit", "pre_commit", "prek", "lintrunner"})
 _RUFF_COMMANDS: Final = frozenset({"check", "format"})
+_TELLS_ONLY: Final = re.compile(r"--version|-V|--help|-h")
 _ODD_NAME: Final = re.compile(r"[^\w./*-]")
 
 
@@ -111,7 +112,7 @@ def take_lints(recipes: Sequence[Recipe], project: Project) -> Found:
     packages: dict[str, str] = {}
     besides: dict[str, None] = {}
     for lint in lints:
-        if lint.tool in _HOOKS:
+        if lint.tool in _HOOKS or any(_TELLS_ONLY.fullmatch(word) for word in lint.arguments):
             continue
         command = "" if hooks else _on_files(lint, project)
         if command:

@@ -76,7 +76,8 @@ _BUILT_IN: Final = frozenset(
 # The module that `-p` names, where it is not called as its distribution is.
 _MODULES: Final = {"xdist": "pytest-xdist", "hypothesispytest": "hypothesis"}
 # Which of the interpreter's options keep the plugin from being found, or pytest itself.
-_ISOLATING: Final = re.compile(r"-[bBdOqRuvx]*[EISs]")
+_ISOLATING: Final = re.compile(r"-(?=[a-zA-Z]*[EISs])[bBdEIOPqRsSuvx]+")
+_VALUED: Final = frozenset({"-n", "-k", "-m", "-p", "-c", "-o", "-W", "-r"})
 _ALWAYS_VALUED: Final = frozenset({"-k", "-m"})
 
 
@@ -122,9 +123,7 @@ def keep_python_options(options: Iterable[str]) -> tuple[tuple[str, ...], dict[s
     """Do the same for the interpreter's own options, `-X dev -W error`."""
     given = tuple(options)
     kept = tuple(o for o in given if not _ISOLATING.fullmatch(o))
-    return kept, {
-        o: "presubmit's plugin could not be found" for o in given if _ISOLATING.fullmatch(o)
-    }
+    return kept, {o: "it would hide presubmit's plugin" for o in given if _ISOLATING.fullmatch(o)}
 
 
 def _why_not(
@@ -133,6 +132,8 @@ def _why_not(
     name = name_of(words[0])
     value = words[0].partition("=")[2] if "=" in words[0] else " ".join(words[1:])
     value = (value or words[0][2:]).strip()
+    if name in _VALUED and not value:
+        return "its value is not known"
     if _REPORTS.match(name):
         return "a report of the whole suite"
     if name in {"--rootdir", "--confcutdir"}:

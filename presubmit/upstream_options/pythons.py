@@ -23,6 +23,8 @@ _VERSION: Final = re.compile(
 _IN_A_NAME: Final = re.compile(
     r"(?<![a-z0-9])(?P<kind>cpython|python|py|cp|pypy|graalpy)[-_]?(?P<major>[23])\.?(?P<minor>\d{1,2})?(?P<free>t?)(?![a-z0-9])"
 )
+_OF_PYTHON: Final = re.compile(r"(?<![a-z])c?py")
+"""The name of an axis with versions of Python: `python-version`, `tox-py`, but not `numpy`."""
 _SQUEEZED: Final = re.compile(r"([23])(\d{1,2})(t?)")
 _PLAIN_WORDS: Final = frozenset(
     {
@@ -102,7 +104,7 @@ def _values(name: str, value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
 
 def _in_axis(name: str, value: Any) -> Python | None:  # noqa: ANN401 - as above
     text = str(value).lower()
-    if "py" in name.lower() and not isinstance(value, bool):
+    if _OF_PYTHON.search(name.lower()) and not isinstance(value, bool):
         squeezed = _SQUEEZED.fullmatch(text)
         found = read_python(text)
         if found is not None or squeezed is None:

@@ -67,26 +67,44 @@ def candidates(
 
 
 def ranked(found: Sequence[Candidate], python: tuple[int, int] | None) -> list[Candidate]:
-    """Order cells, the one to follow first.
+    """Order cells, the one to follow first: of the largest job, which is the main one, the plainest cell.
 
-    Those that set up our very Python come before those that are near it; where ours is not known, the newest release
-    comes first. Then the largest job, which is the main one; then the plainest cell of it, and one that can be
-    replayed here.
+    Of equally plain ones, that with our very Python, or the nearest to it; where ours is not known, the newest release.
+    Jobs that are variations by their name come after the others; PyPy, pre-releases and free-threaded builds last.
     """
-    sizes = Counter(c.cell.job for c in found)
+    sizes: Counter[tuple[str, str]] = Counter()
+    for c in found:
+        if c.python is None or c.python.usual:
+            sizes[job_of(c)] += _DYNAMIC if _EXPANDS_LATER in c.cell.reason else 1
 
-    def key(c: Candidate) -> tuple[bool, int, int, int, bool]:
+    def key(c: Candidate) -> tuple[bool, bool, int, int, int, bool]:
         return (
             c.python is not None and not c.python.usual,
-            _distance(c, python),
-            -sizes[c.cell.job],
+            bool(_VARIATION.search(c.cell.job)),
+            -sizes[job_of(c)],
             unusual_words(c.cell),
+            _distance(c, python),
             c.cell.state is not CellState.REPLAYED,
         )
 
     return sorted(found, key=key)
 
 
+_VARIATION = re.compile(
+    r"free[-_]?thread|nogil|pypy|graalpy|musl|alpine|minim|oldest|lowest|nightly|pre[-_]?release|debug|sanitiz|asan"
+    r"|valgrind|32[-_]?bit|cross|wasm|pyodide|emscripten|downstream|fuzz|endian|qemu|no[-_]",
+    re.IGNORECASE,
+)
+
+
+def job_of(c: Candidate) -> tuple[str, str]:
+    """Name a cell's job."""
+    return c.cell.workflow, c.cell.job
+
+
+_EXPANDS_LATER = "its matrix expands at run time"
+_DYNAMIC = 10
+"""How many cells a job counts as whose matrix is only known when it runs."""
 _UNKNOWN = 1
 """How far a Python that is not known counts as being from ours."""
 _FAR = 100

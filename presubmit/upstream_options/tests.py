@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from packaging.utils import canonicalize_name
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
     from presubmit.upstream_options.taken import Options, Project
 
 
+# With these pytest runs no test.
+_TELLS_ONLY: Final = (
+    *("--version", "-V", "--help", "-h", "--markers", "--fixtures", "--funcargs", "--collect-only"),
+    *("--co", "--setup-plan", "--cache-show"),
+)  # fmt: skip
+
+
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """What one job gives."""
 
@@ -39,14 +47,15 @@ def take_tests(recipe: Recipe, scripts: Iterable[str], project: Project) -> Foun
 
     `scripts` are those of the job's steps.
     """
-    chosen = next((run for run in recipe.tests if not _why_not(run)), None)
-    others = [run for run in recipe.tests if run is not chosen]
-    besides = tuple(dict.fromkeys(_named(run) for run in others if _differs(run, chosen)))
+    runs = [run for run in recipe.tests if run.pytest is None or not run.pytest.has(*_TELLS_ONLY)]
+    chosen = next((run for run in runs if not _why_not(run)), None)
+    others = [run for run in runs if run is not chosen]
+    besides = tuple(dict.fromkeys(_named(run, chosen) for run in others if _differs(run, chosen)))
     refused = [f"not taken over: {n.what} at {n.origin} ({n.why})" for n in recipe.not_taken]
     if chosen is None or chosen.pytest is None:
         return Found(besides=besides, notes=tuple(refused))
     recipe = _until(recipe, chosen)
-    env = dict(chosen.env)
+    env = _reaching(chosen)
     call = _with_addopts(chosen.pytest, env.pop("PYTEST_ADDOPTS", ""))
     options, notes = take_installs(recipe, project)
     command, dropped = _command(call, project, options)
@@ -57,7 +66,7 @@ def take_tests(recipe: Recipe, scripts: Iterable[str], project: Project) -> Foun
     if kept:
         options["tests.env"] = tuple(f"{n}={v}" for n, v in kept.items()), chosen.origin
     notes += _said(dropped, at) + _said(left, chosen.origin)
-    _build_variables(recipe, texts, options, notes)
+    notes += _build_variables(recipe, texts, options, known=left)
     notes += [f"not known at {chosen.origin}: {text}" for text in chosen.unknown]
     return Found(options=options, besides=besides, notes=(*notes, *refused))
 
@@ -85,9 +94,12 @@ def _why_not(run: TestRun) -> str:
     return ""
 
 
-def _named(run: TestRun) -> str:
+def _named(run: TestRun, chosen: TestRun | None) -> str:
+    """Name a run by its command, with the variables that the chosen one does not have, and its line."""
+    known = chosen.env if chosen is not None else run.env
+    own = [f"{name}={value}" for name, value in run.env.items() if known.get(name) != value]
     why = _why_not(run)
-    return f"{shlex.join(run.command)} ({run.origin}{f': {why}' if why and run.pytest else ''})"
+    return f"{shlex.join((*own, *run.command))} ({run.origin}{f': {why}' if why and run.pytest else ''})"
 
 
 def _differs(run: TestRun, chosen: TestRun | None) -> bool:
@@ -99,6 +111,18 @@ def _differs(run: TestRun, chosen: TestRun | None) -> bool:
 
 def _origin(run: TestRun) -> str:
     return f"{run.origin}, {run.found_in}" if run.found_in else run.origin
+
+
+def _reaching(run: TestRun) -> dict[str, str]:
+    """Give the variables that reach pytest: tox lets only those through that it is told of."""
+    if run.tox is None:
+        return dict(run.env)
+    own = {name for name, _ in run.tox.env}
+    return {
+        name: value
+        for name, value in run.env.items()
+        if name in own or any(fnmatchcase(name, pattern) for pattern in run.tox.pass_env)
+    }
 
 
 def _with_addopts(call: PytestCall, given: str) -> PytestCall:
@@ -136,20 +160,19 @@ def _said(left: Mapping[str, str], at: str) -> list[str]:
 
 
 def _build_variables(
-    recipe: Recipe, scripts: tuple[str, ...], options: Options, notes: list[str]
-) -> None:
-    """Take over the variables with which the project itself is installed."""
+    recipe: Recipe, scripts: tuple[str, ...], options: Options, *, known: Mapping[str, str]
+) -> list[str]:
+    """Take over the variables with which the project itself is installed; gives what is to be said of the others."""
     step = next((s for s in reversed(recipe.installs) if s.install.project), None)
     if step is None:
-        return
+        return []
     env = step.env
     if step.tool == Runner.TOX:
-        env = next((run.env for run in recipe.tests if run.origin == step.origin), {})
+        env = next((_reaching(run) for run in recipe.tests if run.origin == step.origin), {})
     kept, left = variables.for_build(env, scripts)
     if kept:
         options["build.env"] = (
             tuple(f"{name}={value}" for name, value in kept.items()),
             step.origin,
         )
-    known = " ".join(notes)
-    notes += [note for note in _said(left, step.origin) if note not in known]
+    return _said({name: why for name, why in left.items() if name not in known}, step.origin)

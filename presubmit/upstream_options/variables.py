@@ -31,6 +31,7 @@ _OF_COMPILER: Final = re.compile(
 _COLOURS: Final = re.compile(r"\w*COLOR\w*|TERM")
 # A path from the root or from the home, also inside a list: `/opt/x`, `a:/opt/x`, `-L/usr/lib`.
 _PLACE: Final = re.compile(r"(?:^|[:;,=\s\"']|-[IL])[~/](?!$)")
+_RUNNER: Final = re.compile(r"(?:ubuntu|windows|macos)(?:-[\w.-]+)?|linux|darwin", re.IGNORECASE)
 _SERVICE: Final = re.compile(r"://|\blocalhost\b|\b127\.0\.0\.1\b|\b0\.0\.0\.0\b")
 _NOT_KNOWN: Final = re.compile(r"\$[{\w]")
 
@@ -55,7 +56,8 @@ def for_build(env: Mapping[str, str], scripts: Iterable[str]) -> tuple[dict[str,
             return "read by the runner's compiler"
         return "read by the installer, too" if name.startswith("PYTHON") else ""
 
-    return _sorted_out(env, scripts, why)
+    others = {name: value for name, value in env.items() if not name.startswith("PYTEST")}
+    return _sorted_out(others, scripts, why)
 
 
 def _sorted_out(
@@ -85,7 +87,8 @@ def _why_not(name: str, value: str) -> str:
         return "the tests reach no service"
     if _NOT_KNOWN.search(value):
         return "its value is not known"
-    return "a place on upstream's runner" if _PLACE.search(value) else ""
+    at_home = _PLACE.search(value) or _RUNNER.fullmatch(value)
+    return "names upstream's runner, or a place on it" if at_home else ""
 
 
 _REASONS: Final = (

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from presubmit.config import (
+    ActionConfig,
     Config,
     ContainerConfig,
     ProjectFiles,
     Sourced,
     described_options,
     environment_name,
+    fill_in,
     flatten,
     make_config,
     option_names,
@@ -19,6 +21,7 @@ from presubmit.config import (
     read_project,
     read_user,
     value_of,
+    without_upstream,
 )
 from presubmit.errors import ConfigError, ExitCode
 
@@ -396,3 +399,52 @@ def test_a_value_is_given_by_the_name_of_its_option() -> None:
         ["pytest"],
         1,
     ]
+
+
+def test_a_table_of_tables_is_given_in_the_types_of_json() -> None:
+    config = Config(actions={"me/act": ActionConfig(run="true")})
+    assert value_of(config, "actions") == {"me/act": {"run": "true"}}
+
+
+# --- what upstream's jobs fill in -----------------------------------------------------------------------------------
+
+
+def test_what_no_source_names_is_filled_in_and_what_one_names_stays() -> None:
+    found = fill_in(
+        make('tests.command = ["own"]\n'),
+        {"tests.command": (("pytest",), "upstream ci.yml:3"), "build.extras": (["x"], "upstream ci.yml:2")},
+    )  # fmt: skip
+    assert (found.config.tests.command, found.config.build.extras) == (("own",), ("x",))
+    assert found.origins == {
+        "tests.command": "presubmit.toml",
+        "build.extras": "upstream ci.yml:2",
+    }
+
+
+def test_the_items_of_a_list_may_have_a_line_each() -> None:
+    found = fill_in(make(), {"lint.commands": (("a", "b"), ("upstream c:1", "upstream c:2"))})
+    assert found.origins == {
+        "lint.commands": "upstream c:1",
+        "lint.commands.0": "upstream c:1",
+        "lint.commands.1": "upstream c:2",
+    }
+
+
+def test_the_configuration_without_what_was_filled_in_is_the_one_before() -> None:
+    plain = make('tests.env = ["A=1"]\n')
+    filled = fill_in(
+        plain,
+        {
+            "lint.commands": (("a",), ("upstream c:1",)),
+            "container.python": ("/p", "upstream c:2"),
+        },
+    )
+    assert filled.config != plain.config
+    assert without_upstream(filled) == plain.config
+
+
+def test_a_table_in_the_environment_is_json() -> None:
+    found = make(environ={"PRESUBMIT_REPLAY_VARS": '{"A": "b"}'})
+    assert found.config.replay.vars == {"A": "b"}
+    with pytest.raises(ConfigError, match=r"PRESUBMIT_REPLAY_VARS: `replay\.vars`"):
+        make(environ={"PRESUBMIT_REPLAY_VARS": "A=b"})

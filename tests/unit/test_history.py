@@ -142,3 +142,19 @@ def test_what_another_thread_writes_is_remembered(tmp_path: Path) -> None:
         thread.start()
         thread.join()
         assert history.step_seconds("build") == 2.5
+
+
+def test_what_was_taken_from_upstream_is_remembered_and_the_oldest_is_forgotten(
+    path: Path,
+) -> None:
+    with History(path) as history:
+        assert history.taken("a") is None
+        history.write_taken("a", "first")
+        history.write_taken("a", "second")
+        assert history.taken("a") == "second"
+        for number in range(49):
+            history.write_taken(f"other {number}", "x")
+        assert history.taken("a") == "second"
+        history.write_taken("one more", "x")
+        assert history.taken("a") is None
+        assert history.taken("one more") == "x"

@@ -9,7 +9,15 @@ import pytest
 from presubmit import convention, values
 from presubmit.config import Config, Sourced
 from presubmit.errors import ExitCode, UsageError
-from presubmit.plan import Ask, Facts, balance, build_work, duration_key, make_plan
+from presubmit.plan import (
+    Ask,
+    Facts,
+    balance,
+    build_work,
+    duration_key,
+    make_plan,
+    with_command,
+)
 from presubmit.values import (
     Base,
     Build,
@@ -283,6 +291,38 @@ def test_configured_lint_commands_take_the_place_of_the_usual_tool() -> None:
         ("lint.2", "make", "config presubmit.toml"),
         ("lint.3", "flake8", "config presubmit.toml"),
     ]
+
+
+def test_a_lint_command_is_given_the_changed_files_that_match_its_patterns() -> None:
+    sourced = config(lint={"commands": ["ruff check {files:src/*.py *.pyi}", "typos {files}"]})
+    made = plan(changed("src/x/a.py", "docs/b.py", "c.pyi", "d.md"), NONE, sourced=sourced)
+    first, second = (step(made, name).work for name in ("lint.2", "lint.3"))
+    assert isinstance(first, LintCommand)
+    assert isinstance(second, LintCommand)
+    assert (first.command, first.files) == (
+        ("sh", "-c", "ruff check {files}"),
+        ("src/x/a.py", "c.pyi"),
+    )
+    assert second.files == ("src/x/a.py", "docs/b.py", "c.pyi", "d.md")
+
+
+def test_a_lint_command_without_a_changed_file_that_matches_is_left_out_by_its_name() -> None:
+    sourced = config(lint={"commands": ["ruff check {files:src/*.py}"]})
+    made = plan(changed("a.md"), NONE, sourced=sourced)
+    assert ids(made) == []
+    assert "ruff: no changed file for it" in made.left_out
+
+
+def test_each_lint_command_of_upstream_has_its_own_line() -> None:
+    origins = {
+        "lint.commands": "upstream ci.yml:4",
+        "lint.commands.0": "upstream ci.yml:4",
+        "lint.commands.1": "upstream ci.yml:7",
+    }
+    made = plan(
+        CHANGE, NONE, sourced=config(origins, lint={"commands": ["a {files}", "b {files}"]})
+    )
+    assert [one.origin for one in made.steps][1:] == ["ci.yml:4", "ci.yml:7"]
 
 
 # --- build ----------------------------------------------------------------------------------------------------------
@@ -659,7 +699,9 @@ def test_every_need_of_a_step_is_a_step_before_it() -> None:
 def test_step_ids_begin_with_their_role() -> None:
     of = facts(definitions=(definition("src/x/a.py"),), doctests=True)
     made = plan(CHANGE, CHOSEN, of=of)
-    assert {role.value for role in Role} - {"upstream"} == {one.id.partition(".")[0] for one in made.steps}
+    assert {role.value for role in Role} - {"upstream"} == {
+        one.id.partition(".")[0] for one in made.steps
+    }
     assert [str(one.role) for one in made.steps] == [
         one.id.partition(".")[0] for one in made.steps
     ]
@@ -668,3 +710,94 @@ def test_step_ids_begin_with_their_role() -> None:
 def test_no_shard_stays_empty_where_every_file_took_no_time() -> None:
     files = ("a.py", "b.py", "c.py")
     assert balance(files, dict.fromkeys(files, 0.0), 2) == [("a.py", "c.py"), ("b.py",)]
+
+
+# --- upstream -------------------------------------------------------------------------------------------------------
+
+FROM_UPSTREAM = {
+    "tests.command": "upstream ci.yml:9",
+    "tests.env": "upstream ci.yml:9",
+    "build.env": "upstream ci.yml:6",
+    "build.packages": "upstream ci.yml:5",
+    "build.packages.0": "upstream ci.yml:5",
+    "build.packages.1": "upstream ci.yml:7",
+}
+
+
+def upstream_config() -> Sourced:
+    return config(
+        FROM_UPSTREAM,
+        tests={"command": ["pytest", "-n", "2"], "env": ["A=1"]},
+        build={"env": ["B=2"], "packages": ["x", "y"]},
+    )
+
+
+def test_a_command_of_upstream_has_its_line_and_convention_behind_it() -> None:
+    made = plan(CHANGE, CHOSEN, sourced=upstream_config())
+    (work,) = shards(made)
+    assert step(made, "tests.1").origin == "ci.yml:9"
+    assert (work.command, work.otherwise, work.env) == (
+        ("pytest", "-n", "2"),
+        ("pytest",),
+        ("A=1",),
+    )
+
+
+def test_a_configured_command_has_nothing_behind_it() -> None:
+    (work,) = shards(
+        plan(CHANGE, CHOSEN, sourced=config(tests={"command": ["pytest", "-n", "2"]}))
+    )
+    assert work.otherwise == ()
+
+
+def test_the_origin_of_a_build_names_every_line_that_installs_something() -> None:
+    made = plan(CHANGE, CHOSEN, sourced=upstream_config())
+    assert (
+        step(made, "build.1").origin
+        == "pyproject.toml [build-system], ci.yml:6, ci.yml:5, ci.yml:7"
+    )
+
+
+def test_upstreams_variables_of_the_tests_are_not_those_of_the_build() -> None:
+    assert build_work(facts(), upstream_config(), tree="t", clean=False).env == ("B=2",)
+
+
+def test_configured_variables_are_those_of_tests_and_build() -> None:
+    sourced = config(tests={"env": ["A=1"]}, build={"env": ["B=2"]})
+    assert build_work(facts(), sourced, tree="t", clean=False).env == ("A=1", "B=2")
+
+
+def test_a_build_with_upstreams_requirements_has_the_conventional_one_behind_it() -> None:
+    plain = facts().requirements
+    sourced = upstream_config()
+    work = build_work(facts(otherwise=plain), sourced, tree="t", clean=False)
+    assert work.otherwise is not None
+    assert work.otherwise.requirements == plain.together
+    assert (work.otherwise.env, work.otherwise.python) == (("B=2",), "python3")
+    assert build_work(facts(), sourced, tree="t", clean=False).otherwise is None
+
+
+def test_a_clean_build_has_the_key_of_one_that_is_not() -> None:
+    of = facts(otherwise=facts().requirements)
+    keys = {
+        build_work(of, upstream_config(), tree="t", clean=clean).key for clean in (True, False)
+    }
+    assert len(keys) == 1
+
+
+def test_doctests_do_not_run_by_a_command_that_is_for_the_tests() -> None:
+    made = plan(
+        changed("src/x/a.py"),
+        CHOSEN,
+        of=facts(doctests=True, definitions=(definition("src/x/a.py"),)),
+        sourced=upstream_config(),
+    )
+    (work,) = (one.work for one in made.steps if isinstance(one.work, Doctests))
+    assert work.command == ("pytest",)
+
+
+def test_the_base_runs_its_tests_by_its_own_command() -> None:
+    (work,) = shards(plan(CHANGE, CHOSEN, sourced=upstream_config()))
+    found = with_command(work, config(tests={"command": ["pytest", "-v"], "env": ["C=3"]}))
+    assert (found.command, found.otherwise, found.env) == (("pytest", "-v"), (), ("C=3",))
+    assert found.files == work.files

@@ -46,9 +46,7 @@ def make(uses: str, inputs: Mapping[str, Any], github: Mapping[str, Any]) -> Wor
         return None
     repository = to_string(github.get("repository"))
     number = to_string(((github.get("event") or {}).get("number")) or "")
-    job = linux_job.job_of(
-        uses, inputs, repository=repository, pull_request=number, temp=_TEMP
-    )
+    job = linux_job.job_of(uses, inputs, repository=repository, pull_request=number, temp=_TEMP)
     text = json.dumps(
         {
             "on": "workflow_call",
@@ -90,5 +88,3 @@ def _literal(text: str) -> str:
     """Keep what is evaluated already from being evaluated again; our own RUNNER_TEMP is to be."""
     marked = text.replace(_TEMP, "\0")
     return marked.replace("${{", "${{ '${{' }}").replace("\0", _TEMP)
-
-

@@ -30,7 +30,7 @@ _TOO_LARGE: Final = (
     "For more information see: https://docs.github.com/actions/using-workflows/"
     "workflow-commands-for-github-actions#adding-a-markdown-summary"
 )
-_FOLDER: Final = "_runner_file_commands"
+FOLDER: Final = "_runner_file_commands"
 _PREFIXES: Final = {
     "env": "set_env_",
     "output": "set_output_",
@@ -79,7 +79,7 @@ class FileCommands(Value, frozen=True, kw_only=True):
 
 def make_command_files(host_temp: Path, temp: str) -> CommandFiles:
     """Make a step's files; `host_temp` is the folder that the step knows as `temp` (RUNNER_TEMP)."""
-    folder = host_temp / _FOLDER
+    folder = host_temp / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     suffix = secrets.token_hex(16)
     names = {name: prefix + suffix for name, prefix in _PREFIXES.items()}
@@ -90,7 +90,7 @@ def make_command_files(host_temp: Path, temp: str) -> CommandFiles:
         path.chmod(0o666)
     return CommandFiles(
         host={key: str(folder / name) for key, name in names.items()},
-        inside={key: f"{temp.rstrip('/')}/{_FOLDER}/{name}" for key, name in names.items()},
+        inside={key: f"{temp.rstrip('/')}/{FOLDER}/{name}" for key, name in names.items()},
     )
 
 

@@ -6,7 +6,7 @@ import json
 import posixpath
 import secrets
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -14,9 +14,15 @@ import msgspec
 
 from presubmit.container.model import ExecOutcome
 from presubmit.replay.events import write_event
-from presubmit.replay.job.command_files import CommandFiles, make_command_files, read_command_files
+from presubmit.replay.job.command_files import (
+    FOLDER,
+    CommandFiles,
+    make_command_files,
+    read_command_files,
+)
 from presubmit.replay.job.masks import Masks
 from presubmit.replay.job.narrowing import Narrowing
+from presubmit.replay.job.own_folder import make_own, write_own
 from presubmit.replay.job.step_log import CellLog, StepLog
 from presubmit.replay.job.workflow_commands import Commands
 from presubmit.upstream.event import runner_context, variables
@@ -27,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from presubmit.replay.job.driver import Driver
-    from presubmit.replay.job.scope import Scope
     from presubmit.replay.job.shells import Shell
     from presubmit.replay.job.values import Annotation, CellAssignment, StepRecord
 
@@ -35,6 +40,8 @@ MOST_ASKED: Final = 16 << 20
 """Bytes of a command's output that are taken in; the rest is dropped."""
 _OURS: Final = "_presubmit"
 """Our own folder in RUNNER_TEMP."""
+_PROGRAMS: Final = "_presubmit_bin"
+_EVENT: Final = "_github_workflow"
 _READ: Final = 'test -f "$1" && head -c 4194304 "$1"'
 # Steps are root already: options are dropped, variables are set, the command is run.
 _SUDO: Final = """\
@@ -59,6 +66,16 @@ class StepFaultError(Exception):
     def __init__(self, outcome: ExecOutcome, reason: str) -> None:
         super().__init__(reason)
         self.outcome = outcome
+
+
+@contextmanager
+def _written(place: str) -> Iterator[None]:
+    """Say in words that RUNNER_TEMP, which is the steps' as well, cannot be written to."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"cannot write RUNNER_TEMP/{place}: {error.strerror} (did a step take it away?)"
+        raise StepFaultError(ExecOutcome.ENGINE_LOST, reason) from error
 
 
 class _Step(msgspec.Struct, kw_only=True):
@@ -103,9 +120,10 @@ class Machine:
         self.github: dict[str, Any] = {
             **cell.github,
             "workspace": cell.workspace,
-            "event_path": posixpath.join(cell.temp, "_github_workflow", "event.json"),
+            "event_path": posixpath.join(cell.temp, _EVENT, "event.json"),
         }
-        self._lay()
+        event = json.dumps(cell.github.get("event", {}), indent=2)
+        self._lay(f"{_EVENT}/event.json", event.encode())
 
     def __enter__(self) -> Self:
         return self
@@ -113,16 +131,10 @@ class Machine:
     def __exit__(self, *_: object) -> None:
         self._log.close()
 
-    def _lay(self) -> None:
-        """Write what lies in RUNNER_TEMP before the first step."""
-        event = self._temp / "_github_workflow" / "event.json"
-        event.parent.mkdir(parents=True, exist_ok=True)
-        event.write_text(json.dumps(self.cell.github.get("event", {}), indent=2))
-        ours = self._temp / _OURS / "bin"
-        ours.mkdir(parents=True, exist_ok=True)
-        if self.cell.here.root:
-            (ours / "sudo").write_text(_SUDO)
-            (ours / "sudo").chmod(0o755)
+    def _lay(self, place: str, data: bytes, *, mode: int = 0o644) -> None:
+        """Write a file into RUNNER_TEMP, unless it is there."""
+        with _written(place), suppress(FileExistsError):
+            write_own(self._temp / place, data, mode=mode)
 
     # --- what expressions see ---------------------------------------------------------------------------------------
 
@@ -191,6 +203,10 @@ class Machine:
     ) -> None:
         """Give a step its files and its part of the log."""
         title = self.mask(title)
+        with _written(FOLDER):
+            make_own(self._temp / FOLDER)
+        if self.cell.here.root:
+            self._lay(f"{_PROGRAMS}/sudo", _SUDO.encode(), mode=0o755)
         commands = Commands(
             self._masks,
             env={**self.environment, **env},
@@ -210,9 +226,8 @@ class Machine:
         events = Path(self.cell.events)
         write_event(events, event="progress", id=self.cell.name, cell=self.cell.cell, text=title)
 
-    def end_step(self, scope: Scope) -> tuple[dict[str, str], str, str]:
+    def end_step(self) -> tuple[dict[str, str], str, str]:
         """Read what the step left; give its outputs, what was wrong with that, and its last lines."""
-        del scope
         step = self._now
         step.log.finish()
         found = read_command_files(step.files)
@@ -237,10 +252,6 @@ class Machine:
             self.notes.append(f"{step.title}: {said}")
         self._step = None
         return outputs, "; ".join(failures), tail
-
-    def state_of_step(self) -> dict[str, str]:
-        """Give what the step saved for its post part so far."""
-        return dict(self._now.commands.state)
 
     def _write_summary(self, text: str) -> None:
         self._summary.parent.mkdir(parents=True, exist_ok=True)
@@ -277,7 +288,7 @@ class Machine:
         given = {**self._driver.environment, **self.cell.env, **own}
         path = [*reversed(self._paths), given.get("PATH", "")]
         if self.cell.here.root:
-            path.insert(0, posixpath.join(self.cell.temp, _OURS, "bin"))
+            path.insert(0, posixpath.join(self.cell.temp, _PROGRAMS))
         number = self._step.narrowing if self._step is not None else 0
         return {
             **self._narrowing.around(number, given),
@@ -339,9 +350,7 @@ class Machine:
 
     def put(self, name: str, text: str) -> str:
         """Write a file of ours into RUNNER_TEMP; give its path inside."""
-        path = self._temp / _OURS / name
-        path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
-        path.chmod(0o755)
+        self._lay(f"{_OURS}/{name}", text.encode("utf-8", "surrogateescape"), mode=0o755)
         return posixpath.join(self.cell.temp, _OURS, name)
 
     def read_file(self, path: str) -> bytes | None:

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from presubmit.replay.assignment import PLUGIN
+from presubmit.replay.job.own_folder import write_own
 from presubmit.results.record import read_record
 from presubmit.values import counted
 
@@ -47,8 +48,7 @@ class Narrowing:
             "none_is_fine": True,
             "record": f"{self._inside}/record-{self._laid}.jsonl",
         }
-        path = self._folder / f"selection-{self._laid}.json"
-        path.write_text(json.dumps(told), encoding="ascii")
+        write_own(self._folder / f"selection-{self._laid}.json", json.dumps(told).encode())
         return self._laid
 
     def around(self, number: int, given: Mapping[str, str]) -> dict[str, str]:

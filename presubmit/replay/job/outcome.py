@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from presubmit.replay.job.values import Conclusion
 from presubmit.upstream.cells import CellState
-from presubmit.values import Finding, Outcome, Role, StepResult
+from presubmit.values import Finding, Outcome, Role, StepResult, counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,10 @@ _LAST_LINES: Final = 5
 
 
 def step_result(ended: Ended, folder: Path, *, required: bool, prefix: str = "") -> StepResult:
-    """Give a cell's end as the result of a step; `required` asks for cells that are not replayed as well."""
+    """Give a cell's end as the result of a step; `required` asks for cells that are not replayed as well.
+
+    One that upstream would not run either is never asked for.
+    """
     cell, result = ended.cell, ended.result
     name = f"{prefix}{file_name(cell.id)}"
     outcome, reason = _outcome(ended)
@@ -40,7 +43,10 @@ def step_result(ended: Ended, folder: Path, *, required: bool, prefix: str = "")
         role=Role.UPSTREAM,
         outcome=outcome,
         reason=reason,
-        required=required or cell.state is CellState.REPLAYED,
+        # One that ran and came to no verdict is missing, not passed over.
+        required=cell.state is CellState.REPLAYED
+        or result is not None
+        or (required and cell.starts),
         origin=cell.origin,
         seconds=result.seconds if result else 0.0,
         log=f"logs/{name}.log" if log.is_file() else "",
@@ -70,7 +76,7 @@ def _outcome(ended: Ended) -> tuple[Outcome, str]:
 def _ran(result: CellResult) -> str:
     ran = [step for step in result.steps if step.outcome is not Conclusion.SKIPPED]
     stubbed = sum(step.kind == "stubbed" for step in result.steps)
-    text = f"{len(ran)} steps"
+    text = counted(len(ran), "step")
     return f"{text}, {stubbed} stubbed" if stubbed else text
 
 

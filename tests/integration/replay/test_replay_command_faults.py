@@ -108,7 +108,7 @@ class Faults:
         return step["outcome"], step["reason"]
 
     def log(self, job: str) -> str:
-        name = self.done.step(f"faults.yml/{job}")["log"]
+        name: str = self.done.step(f"faults.yml/{job}")["log"]
         return (self.folder / name).read_text(errors="replace")
 
     def annotations(self, job: str) -> list[dict[str, Any]]:
@@ -216,7 +216,7 @@ def test_a_mask_of_several_lines_is_nowhere(faults: Faults) -> None:
 
 
 def test_a_summary_of_ten_megabytes_is_cut_as_on_github_and_that_is_said(faults: Faults) -> None:
-    assert faults.outcome("summary") == ("passed", "1 steps")
+    assert faults.outcome("summary") == ("passed", "1 step")
     (message,) = [one["message"] for one in faults.annotations("summary")]
     assert message.startswith(
         "$GITHUB_STEP_SUMMARY upload aborted, supports content up to a size of 1024k"

@@ -145,19 +145,16 @@ def test_an_engine_that_goes_away_is_an_error_of_ours(
     assert wait_for(lambda: not leftovers(engine, slow), 10), leftovers(engine, slow)
 
 
-def test_two_replays_at_once_do_not_touch_each_other(
-    slow: Project, in_container: tuple[str, ...], engine: Engine
+def test_a_second_replay_beside_the_first_is_told_who_has_the_checkout(
+    slow: Project, in_container: tuple[str, ...]
 ) -> None:
+    (slow.path / "seconds.txt").write_text("4\n")
     first = begin(slow, in_container)
-    folder = (slow.path / ".presubmit/last").resolve()
-    (slow.path / "seconds.txt").write_text("0.25\n")
-    done = slow.presubmit("replay", "--all", *in_container)
-    assert done.exit_code == 0, done.output
-    log = slow.path / ".presubmit/last" / done.step(SLOW)["log"]
-    assert "waiting\n0.25\n" in log.read_text()
-    assert first.poll() is None
-    first.send_signal(signal.SIGINT)
-    assert first.wait(timeout=40) == 130
-    run = json.loads((folder / "run.json").read_text())
-    assert run["state"] == "interrupted"
-    assert wait_for(lambda: not leftovers(engine, slow), 10), leftovers(engine, slow)
+    last = (slow.path / ".presubmit/last").readlink()
+    done = slow.presubmit("replay", "quick", *in_container)
+    assert done.exit_code == 3
+    assert f"another presubmit (process {first.pid}) is using the replay checkout" in done.output
+    assert first.wait(timeout=60) == 0
+    assert (slow.path / ".presubmit/last").readlink() == last
+    assert last_run(slow)["state"] == "passed"
+    (slow.path / "seconds.txt").write_text("600\n")

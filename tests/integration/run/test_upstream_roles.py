@@ -85,7 +85,18 @@ def test_the_command_the_extra_and_the_variables_are_those_of_upstreams_job(
     done = kitchen.presubmit("run", *in_container)
     assert done.exit_code == 0, done.output
     tests, build = done.step("tests.1"), done.step("build.1")
-    command = ["python", "-X", "dev", "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "-ra"]
+    command = [
+        "python",
+        "-X",
+        "dev",
+        "-W",
+        "error",
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-ra",
+    ]
     assert (tests["command"], tests["origin"]) == (command, ORIGIN)
     assert build["origin"] == "pyproject.toml [build-system], ci.yml:17, ci.yml:19"
     assert tests["counts"]["passed"] == 1
@@ -106,7 +117,7 @@ def test_what_nothing_installs_is_not_asked_of_pytest_and_other_calls_are_named(
         "upstream  not run here: python -m pytest --slow (ci.yml:22)   presubmit replay tests"
         in done.output
     )
-    assert "not run here: mypy kitchen (ci.yml:30)   presubmit replay lint" in done.output
+    assert "not run here: mypy kitchen (ci.yml:29)   presubmit replay lint" in done.output
 
 
 def test_the_lint_command_of_upstream_looks_at_the_changed_files_that_it_names_in_its_version(
@@ -118,7 +129,7 @@ def test_the_lint_command_of_upstream_looks_at_the_changed_files_that_it_names_i
     assert done.exit_code == 1, done.output
     assert [f["file"] for f in done.run["failures"]] == ["kitchen/pan.py"]
     lint = done.step("lint.2")
-    assert lint["origin"] == "ci.yml:29"
+    assert lint["origin"] == "ci.yml:28"
     assert lint["command"][2] == 'ruff check --select F,E --force-exclude "$@"'
     plan = json.loads((kitchen.path / ".presubmit/last/plan.json").read_text())
     work = next(step["work"] for step in plan["steps"] if step["id"] == "lint.2")
@@ -189,7 +200,7 @@ def test_the_configuration_wins_option_by_option(kitchen: Project) -> None:
     found = origins(kitchen)
     assert found["tests.1"] == "config presubmit.toml"
     assert found["build.1"] == "pyproject.toml [build-system], ci.yml:17, ci.yml:19"
-    assert found["lint.2"] == "ci.yml:29"
+    assert found["lint.2"] == "ci.yml:28"
 
 
 def test_upstream_no_gives_convention(kitchen: Project) -> None:
@@ -317,7 +328,9 @@ def test_the_other_cells_run_the_affected_tests_and_the_worst_exit_counts(
     run = done.run
     assert (run["exit"], run["state"], run["tier"]) == (1, "failed", "standard")
     assert run["matrix"]["cells"] == ["ci.yml/tests(mode=strict)"]
-    other = json.loads((modes.path / f".presubmit/runs/{run['matrix']['run']}/run.json").read_text())
+    other = json.loads(
+        (modes.path / f".presubmit/runs/{run['matrix']['run']}/run.json").read_text()
+    )
     assert (other["exit"], other["tier"]) == (1, "replay")
     assert "narrowed to 1 test" in done.output
 

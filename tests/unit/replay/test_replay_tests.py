@@ -447,3 +447,72 @@ def test_a_failing_test_is_never_taken_for_a_coverage_floor() -> None:
     judged = Judged(outcome=Outcome.FAILED, cases=(Case(id="t", outcome=CaseOutcome.FAILED),))
     tail = "FAIL Required test coverage of 90% not reached. Total coverage: 12.00%"
     assert only_coverage_failed(judged, tail) is False
+
+
+# --- upstream's command ---------------------------------------------------------------------------------------------
+
+UPSTREAMS = {"command": ("pytest", "--of-a-plugin"), "otherwise": ("pytest",)}
+
+
+class Unusable(Pytest):
+    """Pytest that runs no test by upstream's command: it ends with `code`, by a record of its own or without one."""
+
+    def __init__(self, code: int, *, recorded: bool) -> None:
+        super().__init__({A: "p"}, {A: "p"})
+        self.code = code
+        self.recorded = recorded
+
+    def exec(self, argv: Sequence[str], **more: Any) -> ExecResult:
+        if "--of-a-plugin" not in argv:
+            return super().exec(argv, **more)
+        selection = json.loads(Path(more["env"]["PRESUBMIT_SELECTION"]).read_text())
+        self.commands.append(tuple(argv[4:]))
+        if self.recorded:
+            events = [{"event": "session"}, {"event": "end", "exit": self.code}]
+            Path(selection["record"]).write_text("".join(f"{json.dumps(e)}\n" for e in events))
+        return ExecResult(
+            argv=tuple(argv),
+            outcome=ExecOutcome.EXITED,
+            exit_code=self.code,
+            seconds=0.1,
+            tail="pytest: error: unrecognized arguments: --of-a-plugin",
+        )
+
+
+@pytest.mark.parametrize(("code", "recorded"), [(4, False), (1, False), (5, True)])
+def test_where_upstreams_command_runs_no_test_convention_does_and_a_note_says_so(
+    tmp_path: Path, code: int, *, recorded: bool
+) -> None:
+    box = Unusable(code, recorded=recorded)
+    result = run(tmp_path, box, **UPSTREAMS)
+    assert (result.outcome, result.counts.passed) == (Outcome.PASSED, 1)
+    assert [*box.commands] == [("pytest", "--of-a-plugin"), ("pytest",)]
+    assert result.command == ("pytest",)
+    assert result.notes[0].startswith("upstream's command runs no test here: pytest --of-a-plugin")
+
+
+@pytest.mark.parametrize(("code", "recorded"), [(4, False), (5, True)])
+def test_where_a_configured_command_runs_no_test_that_is_an_error(
+    tmp_path: Path, code: int, *, recorded: bool
+) -> None:
+    result = run(tmp_path, Unusable(code, recorded=recorded), command=UPSTREAMS["command"])
+    assert result.outcome is Outcome.ERROR
+
+
+def test_a_failure_under_upstreams_command_is_none_of_the_command(tmp_path: Path) -> None:
+    box = Pytest({A: "f"})
+    assert run(tmp_path, box, retries=0, **UPSTREAMS).outcome is Outcome.FAILED
+    assert box.commands == [("pytest", "--of-a-plugin")]
+
+
+def test_a_run_that_was_ended_from_outside_is_not_repeated_by_convention(tmp_path: Path) -> None:
+    box = Pytest({A: "p"})
+    box.silent, box.outcome = True, ExecOutcome.TIMEOUT
+    assert run(tmp_path, box, **UPSTREAMS).outcome is Outcome.ERROR
+    assert len(box.commands) == 1
+
+
+def test_plugins_that_a_variable_names_are_loaded_beside_ours(tmp_path: Path) -> None:
+    box = Pytest({A: "p"})
+    run(tmp_path, box, env=("PYTEST_PLUGINS=theirs",))
+    assert box.environments[0]["PYTEST_PLUGINS"] == "presubmit_pytest_plugin,theirs"

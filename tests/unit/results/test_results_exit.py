@@ -116,6 +116,11 @@ def test_an_interruption_is_not() -> None:
         (4, "ERROR: no such option", "pytest could not use its arguments: ERROR: no such option"),
         (
             4,
+            "ERROR: usage: pytest [options]\npytest: error: unrecognized arguments: --x\n  inifile: None\n",
+            "pytest could not use its arguments: unrecognized arguments: --x",
+        ),
+        (
+            4,
             'ImportError: Error importing plugin "presubmit_pytest_plugin": no module',
             "presubmit's own pytest plugin could not be imported",
         ),

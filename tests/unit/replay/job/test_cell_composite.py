@@ -222,3 +222,26 @@ def test_the_repository_itself_may_be_an_action(cell: RunCell) -> None:
     )
     assert ran.printed("m") == ["top"]
     assert ran["m"].origin.startswith("action.yml:")
+
+
+@pytest.mark.parametrize("tolerated", [False, True])
+def test_what_an_inner_step_lacks_can_be_tolerated_by_the_outer_one(
+    cell: RunCell, *, tolerated: bool
+) -> None:
+    inner = action("""
+      - {name: lacking, uses: somebody/unknown@v1}
+      - {name: never, if: always(), shell: sh, run: x}
+    """)
+    flag = str(tolerated).lower()
+    ran = cell(
+        f"- {{id: use, uses: ./it, continue-on-error: {flag}}}\n- {{name: next, run: 'true'}}",
+        files={"it/action.yml": inner},
+    )
+    names = [step.name for step in ran.result.steps]
+    if tolerated:
+        assert ran.ok
+        assert names == ["lacking", "Run ./it", "next"]
+        assert ran["use"].reason == "not here: action somebody/unknown"
+    else:
+        assert ran.result.lacks == "action somebody/unknown"
+        assert names == ["lacking", "Run ./it"]

@@ -164,7 +164,7 @@ def test_a_root_that_has_no_sudo_gets_one(cell: RunCell) -> None:
     )
     first, second = ran.printed("a")
     assert first.split()[-1] == "1"
-    assert second == f"{cell.temp}/_presubmit/bin/sudo"
+    assert second == f"{cell.temp}/_presubmit_bin/sudo"
 
 
 def test_an_interpreter_that_a_step_put_on_the_path_is_the_shell(cell: RunCell) -> None:
