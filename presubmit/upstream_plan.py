@@ -57,7 +57,8 @@ def cmd_plan_upstream(
     else:
         text = "".join(f"note {for_terminal(note)}\n" for note in (*notes, *problems))
         text += render_cells(upstream.cells)
-    sys.stdout.write(text)
+    if sys.stdout is not None:  # closed by who started us
+        sys.stdout.write(text)
     lacking = [c for c in upstream.cells if c.state in {CellState.NOT_REPLAYED, CellState.BLOCKED}]
     return ExitCode.INCOMPLETE if require_complete and lacking else ExitCode.OK
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time as clock
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -195,13 +197,15 @@ def read_event(reading: Reading, *, merge: str = "") -> EventFacts:
         body=body,
         commits=_count(top, change.base.commit, head),
         time=seconds,
+        # As upstream, no two runs have the same: caches are keyed by it.
+        run_id=clock.time_ns() // 1_000_000,
     )
 
 
 def lasting_event(reading: Reading, names: Names) -> EventFacts:
     """Give that part of it which stays the same from commit to commit."""
     change, top = reading.change, reading.repository.top
-    repository = repository_of(names.url) or f"local/{top.name or 'repository'}"
+    repository = repository_of(names.url) or f"local/{_plain(top.name)}"
     own = names.remotes.get("origin") or names.url
     branch = base_branch(change.base.ref, remotes=names.remotes)
     return EventFacts(
@@ -221,6 +225,11 @@ def lasting_event(reading: Reading, names: Names) -> EventFacts:
         author=names.author,
         email=names.email,
     )
+
+
+def _plain(name: str) -> str:
+    """Make a repository's name, as GitHub would allow it, out of a folder's."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "repository"
 
 
 def _default_branch(top: Path, remote: str) -> str:
@@ -259,7 +268,9 @@ def make_place(
     return Place(
         cache=reading.cache,
         repository=reading.cache.parent.name,
-        name=(repository_of(url) or f"local/{reading.repository.top.name}").partition("/")[2],
+        name=(repository_of(url) or f"local/{_plain(reading.repository.top.name)}").partition("/")[
+            2
+        ],
         engine=where.engine,
         image=where.image,
         container=config.container,

@@ -38,6 +38,7 @@ from presubmit.upstream.names import find_cells
 from presubmit.upstream_reading import Upstream, make_place, read_event, read_upstream
 from presubmit.values import (
     BaseResults,
+    Finding,
     Mode,
     Outcome,
     Plan,
@@ -61,12 +62,15 @@ if TYPE_CHECKING:
     from presubmit.reading import Reading
     from presubmit.replay.job.graph import Ended
     from presubmit.replay.job.house import Place
+    from presubmit.replay.job.values import CellResult
     from presubmit.report.terminal import Terminal
     from presubmit.upstream.here import Here
+    from presubmit.upstream.nodes import Problem
     from presubmit.values import Change
     from presubmit.where import Where
 
 
+_TAIL: Final = 4000
 _ROLES: Final = frozenset({"lint", "build", "tests", "docs", "bench", "other"})
 
 
@@ -166,7 +170,7 @@ class _Replay:
             run = _Running(self, folder, facts)
             return run.go(stack, house, upstream, chosen, began)
 
-    def open_house(self, stack: ExitStack, change: Change) -> House:
+    def open_house(self, stack: ExitStack, change: Change, *, lane: str = "head") -> House:
         """Lay out the tree that cells run on."""
         facts = read_event(self.reading)
         origin = make_origin(
@@ -185,7 +189,7 @@ class _Replay:
                 image=self.where.image,
             )
         )
-        return House(self.place, sources, self.here)
+        return House(self.place, sources, self.here, lane=lane)
 
     def read(self, house: House, *, of_base: bool) -> Upstream:
         """Read the workflows of a tree, judged by what there is here."""
@@ -206,6 +210,13 @@ class _Replay:
         for note in (*self.reading.warnings, *self.where.notes, *upstream.notes):
             self.terminal.line(f"note {note}", "yellow")
         self.terminal.line(f"plan {counted(len(chosen), 'cell')}   {summary(upstream.cells)}")
+        if not upstream.workflows and not upstream.problems:
+            self.terminal.line("there are no workflows in .github/workflows")
+        for cell in chosen:
+            if not cell.job or cell.state is CellState.FILTERED:
+                self.terminal.line(
+                    f"     {WORDS[cell.state]}: {cell.id}: {cell.reason}   {cell.origin}"
+                )
         self.terminal.line()
         for cell in chosen:
             self.terminal.know(_plan_step(cell))
@@ -252,6 +263,7 @@ class _Running:
         point_last(self.folder)
         try:
             try:
+                self._judge_files(upstream)
                 self._run(house, upstream, chosen, self._ended)
                 stack.close()  # the base's cells need the lane
                 base = self._ask_base()
@@ -270,6 +282,24 @@ class _Running:
                 )
             raise
         return self._finish(base, upstream, replay.options, began)
+
+    def _judge_files(self, upstream: Upstream) -> None:
+        """Take a workflow file that GitHub would refuse for a failure: none of its jobs would run upstream."""
+        broken: dict[str, list[Finding]] = {}
+        for problem in upstream.problems:
+            if not problem.warning:
+                broken.setdefault(problem.path, []).append(_refused(problem))
+        for path, findings in broken.items():
+            result = StepResult(
+                id=path,
+                role=Role.UPSTREAM,
+                outcome=Outcome.FAILED,
+                reason=f"GitHub refuses it: {findings[0].message}",
+                origin=path,
+                findings=tuple(findings),
+            )
+            self.replay.results[path] = result
+            self.replay.terminal.ended(result)
 
     def _run(
         self,
@@ -323,8 +353,9 @@ class _Running:
             replay.terminal.ended(msgspec.structs.replace(result, id=f"base.{one.cell.id}"))
 
         with ExitStack() as stack:
-            house = replay.open_house(stack, base_as_change(replay.change))
+            house = replay.open_house(stack, base_as_change(replay.change), lane="base")
             upstream = replay.read(house, of_base=True)
+            results |= _files_of_base(failing, upstream)
             known = {cell.id: cell for cell in upstream.cells if cell.state is CellState.REPLAYED}
             asked = [known[name] for name in failing if name in known]
             wanted = with_needs(upstream.cells, asked)
@@ -340,9 +371,7 @@ class _Running:
 
     def _json(self, *, running: bool) -> dict[str, object]:
         cells = [builtins_of(cell) for cell in self.replay.cells.values()]
-        results = [
-            builtins_of(ended.result) for ended in list(self.ended) if ended.result is not None
-        ]
+        results = [_shown(e.result) for e in list(self.ended) if e.result is not None]
         run = run_json(self.facts, self._ordered(), None, running=running)
         return {**run, "tier": "replay", "cells": cells, "cell_results": results}
 
@@ -364,8 +393,13 @@ class _Running:
         replay = self.replay
         results = self._ordered()
         ran = {r.id for r in results}
+        passed_over = {
+            name for name, cell in replay.cells.items() if cell.state is CellState.FILTERED
+        }
         steps = tuple(
-            step for step in self.facts.plan.steps if step.id in ran or not _later(replay, step)
+            step
+            for step in self.facts.plan.steps
+            if step.id not in passed_over and (step.id in ran or not _later(replay, step))
         )
         plan = msgspec.structs.replace(
             self.facts.plan,
@@ -407,6 +441,42 @@ class _Running:
                 if text:
                     lines += [f"## Summary of {cell.id}", "", text, ""]
         return lines
+
+
+def _refused(problem: Problem) -> Finding:
+    return Finding(
+        kind="job",
+        subject=f"{problem.path}: {problem.message}",
+        tool="upstream",
+        message=problem.message,
+        file=problem.path,
+        line=problem.mark.line if problem.mark else None,
+    )
+
+
+def _files_of_base(failing: Sequence[str], upstream: Upstream) -> dict[str, StepResult]:
+    """Say how the base's own workflow files are, for those that head's are broken of."""
+    found: dict[str, StepResult] = {}
+    for path in failing:
+        if not path.startswith(".github/"):
+            continue
+        own = [p for p in upstream.problems if p.path == path and not p.warning]
+        found[path] = StepResult(
+            id=path,
+            role=Role.UPSTREAM,
+            outcome=Outcome.FAILED if own else Outcome.PASSED,
+            findings=tuple(_refused(problem) for problem in own),
+        )
+    return found
+
+
+def _shown(result: CellResult) -> Any:  # noqa: ANN401 - JSON's types
+    """Give a result as run.json has it: with the last 4,000 characters of what failing steps printed."""
+    steps = tuple(
+        msgspec.structs.replace(step, tail=step.tail[-_TAIL:]) if step.tail else step
+        for step in result.steps
+    )
+    return builtins_of(msgspec.structs.replace(result, steps=steps))
 
 
 def base_as_change(change: Change) -> Change:

@@ -92,6 +92,8 @@ class _Walk:
         self.top = top
         self.why, self.why_at = started
         self.cells: list[JobCell] = []
+        self.calling = [top.path]
+        """The workflows that are being gone through, each called by the one before it."""
         self.steps: dict[str, tuple[StepScript, ...]] = {}
 
     def jobs(
@@ -235,6 +237,10 @@ class _Walk:
             self._remote(place, uses, inner, later=later, notes=notes)
             return
         called = self.setting.load(uses)
+        if called is not None and called.path in self.calling:
+            why = f"workflow {uses} calls itself in the end"
+            self.cells.append(place.cell(CellState.NOT_REPLAYED, why, job.uses.mark))
+            return
         if called is None or depth >= NESTED:
             why = (
                 f"workflow {uses} cannot be read" if called is None else f"calls nest {depth} deep"
@@ -247,7 +253,9 @@ class _Walk:
             self.cells.append(place.cell(CellState.NOT_REPLAYED, str(error), error.mark))
             return
         first = len(self.cells)
+        self.calling.append(called.path)
         self.jobs(called, given, prefix=f"{place.path}/", depth=depth + 1)
+        self.calling.pop()
         if later or notes:
             for index in range(first, len(self.cells)):
                 made = self.cells[index]

@@ -35,7 +35,7 @@ COPY: Final = r"""
 exec 2>&1
 mkdir -p "$3" || exit 1
 if tar --version 2>/dev/null | grep -q 'GNU tar'; then
-  tar -C "$2" --null --no-recursion --hard-dereference -h -T "$1" -cf - | tar -C "$3" -m -xf - || exit 1
+  tar -C "$2" --null --no-recursion --hard-dereference -h -T "$1" -cf - | tar -C "$3" -m --no-same-owner -xf - || exit 1
 else
   cd "$2" && xargs -0 sh -c '
     to=$0

@@ -153,7 +153,7 @@ class BoxDriver:
                 return (), ""
             leaked = tuple(shell.names(step.token))
             if leaked:
-                self._note(f"left running by a step: {', '.join(leaked)}")
+                self._note(f"processes left running by a step: {len(leaked)}")
                 self._left.append(step.marker)
             if step.state == b"held":
                 self._shell = None

@@ -180,7 +180,8 @@ class Graph:
             needs=tuple(f"{prefix}{need.value}" for need in job.needs),
         )
         if not self._wants_job(base.id):
-            return Needed(result="skipped")
+            # Left out by who asked: those that need it find it done, and no outputs of it.
+            return Needed(result="success")
         try:
             decided = decide_job(workflow, job, contexts, ended)
             if decided.runs is False:

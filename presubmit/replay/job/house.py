@@ -155,17 +155,16 @@ def _box(
 class House:
     """Runs the cells of one tree; from any thread."""
 
-    def __init__(self, place: Place, sources: Sources, here: Here) -> None:
+    def __init__(self, place: Place, sources: Sources, here: Here, *, lane: str = "head") -> None:
         self.place = place
         self.sources = sources
         self.here = here
         self._lock = threading.Lock()
         kind = place.image.id if place.image is not None else "host"
         digest = hashlib.sha256(f"{kind} {place.root}".encode()).hexdigest()[:12]
-        self._tools = place.cache / "tool-cache" / digest
-        self._caches = place.cache / "action-caches" / digest
-        for folder in (self._tools, self._caches):
-            folder.mkdir(parents=True, exist_ok=True)
+        # What head's steps keep is not for the base to find: it would fail, or pass, as head does.
+        self._caches = place.cache / "action-caches" / f"{lane}-{digest}"
+        self._caches.mkdir(parents=True, exist_ok=True)
 
     @property
     def merge(self) -> str:
@@ -241,10 +240,13 @@ class House:
         artifacts = folder / ("base-artifacts" if name.startswith("base.") else "artifacts")
         artifacts.mkdir(exist_ok=True)
         on_host = place.engine is None
+        # Empty for each cell, as on GitHub's own runners: nothing that a step puts there outlives it.
+        tools = workspace.host_temp.with_name("_tool")
+        tools.mkdir()
         paths = {
             "artifacts": str(artifacts) if on_host else _ARTIFACTS,
             "caches": str(self._caches) if on_host else _CACHES,
-            "tools": str(self._tools) if on_host else TOOL_CACHE,
+            "tools": str(tools) if on_host else TOOL_CACHE,
             "plugin": str(plugin_folder(place.cache)) if on_host else _PLUGIN,
         }
         network = (
@@ -271,7 +273,7 @@ class House:
                     *network.mounts,
                     BoxMount(source=str(artifacts), target=_ARTIFACTS),
                     BoxMount(source=str(self._caches), target=_CACHES),
-                    BoxMount(source=str(self._tools), target=TOOL_CACHE),
+                    BoxMount(source=str(tools), target=TOOL_CACHE),
                     BoxMount(
                         source=str(plugin_folder(place.cache)), target=_PLUGIN, read_only=True
                     ),
@@ -348,7 +350,7 @@ class House:
             temp=workspace.temp,
             host_temp=str(workspace.host_temp),
             tools=paths["tools"],
-            host_tools=str(self._tools),
+            host_tools=str(workspace.host_temp.with_name("_tool")),
             origin=workspace.origin,
             artifacts=str(artifacts),
             caches=str(self._caches),

@@ -237,8 +237,11 @@ def _system_config(url: str, place: str) -> str:
     lines += ['[protocol "file"]', "\tallow = always"]
     if url:
         host, _, path = url.partition("://")[2].partition("/")
-        lines += [f'[url "file://{place}"]']
-        lines += [f"\tinsteadOf = {name}" for name in (url, f"git@{host}:{path}")]
+        # A section's name cannot hold a line end, and the values are the repository's own names.
+        if "\n" not in f"{place}{url}":
+            quoted = place.replace("\\", "\\\\").replace('"', '\\"')
+            lines += [f'[url "file://{quoted}"]']
+            lines += [f"\tinsteadOf = {name}" for name in (url, f"git@{host}:{path}")]
     return "".join(f"{text}\n" for text in lines)
 
 

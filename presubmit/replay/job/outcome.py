@@ -6,6 +6,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from presubmit.replay.job.values import Conclusion
 from presubmit.upstream.cells import CellState
 from presubmit.values import Finding, Outcome, Role, StepResult, counted
@@ -22,6 +24,9 @@ _SUMMARY_HEAD: Final = "short test summary info"
 _SUMMARY: Final = re.compile(
     r"^(?:FAILED|ERROR) (?P<test>\S.*?)(?: - (?P<message>.*))?$", re.MULTILINE
 )
+_SESSION: Final = re.compile(r"={3,} test session starts =|^[.FEsxX]+ +\[ *\d+%\]", re.MULTILINE)
+"""How a pytest call begins, or goes on with `-q`."""
+_CLOSING: Final = re.compile(r"^=*[^\n=]* in \d+(?:\.\d+)?s(?: \([\d:]+\))?[ =]*$", re.MULTILINE)
 _EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _VARYING: Final = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?|/tmp/\S+")
@@ -137,29 +142,37 @@ def _findings(cell: JobCell, result: CellResult) -> tuple[Finding, ...]:
 
 
 def _tests(cell: JobCell, step: StepRecord) -> tuple[Finding, ...]:
-    """Give one finding for each test that pytest's own summary names as failed; none where it is not whole."""
+    """Give one finding for each test that pytest's own summaries name as failed, however many pytest calls there were.
+
+    What the step says after the last of them is a finding of its own, and so is the step where one may be missing.
+    """
     text = _COLOUR.sub("", step.tail)
-    _, head, summary = text.rpartition(_SUMMARY_HEAD)
-    if not head:
+    _, *summaries = text.split(_SUMMARY_HEAD)
+    if not summaries:
         return ()
     file, line = _place(cell, step)
-    found = []
-    for match in _SUMMARY.finditer(summary):
-        test, message = match["test"], match["message"] or step.reason
-        exception = _EXCEPTION.match(message)
-        # Another exception is another failure; the rest of a message may hold numbers that vary.
-        kind = exception.group() if exception else ""
-        found.append(
-            Finding(
+    found: dict[str, Finding] = {}
+    for summary in summaries:
+        for match in _SUMMARY.finditer(summary):
+            test, message = match["test"], match["message"] or step.reason
+            exception = _EXCEPTION.match(message)
+            # Another exception is another failure; the rest of a message may hold numbers that vary.
+            kind = exception.group() if exception else ""
+            subject = f"{cell.id}: {test} {kind}".rstrip()
+            found[subject] = Finding(
                 kind="job",
-                subject=f"{cell.id}: {test} {kind}".rstrip(),
+                subject=subject,
                 tool="upstream",
                 message=f"{cell.id}: {test}: {message}",
                 file=file,
                 line=line,
             )
-        )
-    return tuple({finding.subject: finding for finding in found}.values())
+    rest = _CLOSING.split(summaries[-1], maxsplit=1)[-1]
+    whole = len(_SESSION.findall(text)) >= len(summaries)
+    if found and (not whole or any(_ERROR.search(said) for said in rest.splitlines())):
+        more = _finding(cell, msgspec.structs.replace(step, tail=rest if whole else text))
+        found[more.subject] = more
+    return tuple(found.values())
 
 
 def _place(cell: JobCell, step: StepRecord) -> tuple[str, int | None]:

@@ -19,7 +19,7 @@ LOG_LIMIT: Final = 64 << 20
 """Bytes that the log of a cell may have."""
 LINE_LIMIT: Final = 1 << 20
 """Characters of a line that are held until its end; what is longer goes to the log in parts and is no command."""
-TAIL_CHARACTERS: Final = 4000
+TAIL_CHARACTERS: Final = 32_000
 
 
 class CellLog:
@@ -74,16 +74,18 @@ class StepLog:
         self._masks = masks
         self._streams: dict[int, _Stream] = {}
         self._last = 0
-        self._tail = ""
+        self._tail: list[str] = []
+        self._tail_size = 0
         self._open_line = False
         """The log's last line is a part of a line that is not over yet."""
 
     @property
     def tail(self) -> str:
         """The last lines that the log was given, masked, at most TAIL_CHARACTERS."""
-        if len(self._tail) <= TAIL_CHARACTERS:
-            return self._tail
-        cut = self._tail[-TAIL_CHARACTERS:]
+        kept = self._shorten()
+        if len(kept) <= TAIL_CHARACTERS:
+            return kept
+        cut = kept[-TAIL_CHARACTERS:]
         return cut.split("\n", 1)[-1] if "\n" in cut.rstrip("\n") else cut
 
     def feed(self, stream: int, data: bytes) -> None:
@@ -173,7 +175,16 @@ class StepLog:
 
     def _write(self, text: str) -> None:
         self._log.write(text)
-        self._tail = (self._tail + text[-2 * TAIL_CHARACTERS :])[-2 * TAIL_CHARACTERS :]
+        self._tail.append(text[-2 * TAIL_CHARACTERS :])
+        self._tail_size += len(self._tail[-1])
+        if self._tail_size > 8 * TAIL_CHARACTERS:
+            self._shorten()
+
+    def _shorten(self) -> str:
+        """Keep what the tail may need of it; gives that."""
+        kept = "".join(self._tail)[-2 * TAIL_CHARACTERS :]
+        self._tail, self._tail_size = [kept], len(kept)
+        return kept
 
 
 class _Stream:

@@ -48,7 +48,7 @@ class StepRecord(Value, frozen=True, kw_only=True):
     reason: str = ""
     """Why it was skipped, failed without an exit code, or what a substitute did otherwise than the action."""
     tail: str = ""
-    """The last lines that a failing step printed (at most 4,000 characters)."""
+    """The last lines that a failing step printed (at most 32,000 characters)."""
 
 
 class CellResult(Value, frozen=True, kw_only=True):

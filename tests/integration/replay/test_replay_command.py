@@ -362,25 +362,21 @@ jobs:
 """
 
 
-@pytest.mark.xfail(strict=True, reason="graph.py: a job that is left out counts as skipped")
 def test_a_job_whose_needs_are_left_out_runs_all_the_same(replay: Replay) -> None:
     (replay.project.path / ".github/workflows/maybe.yml").write_text(MAYBE)
     assert outcomes(replay("maybe.yml/second", "--no-needs")) == {"second": "passed"}
 
 
-@pytest.mark.xfail(strict=True, reason="upstream_run.py: a run of which nothing ran is `passed`")
 def test_a_run_of_which_nothing_ran_is_not_passed(replay: Replay) -> None:
     text = MAYBE.replace("needs: first", "needs: first, if: needs.first.outputs.x")
     (replay.project.path / ".github/workflows/maybe.yml").write_text(text)
     assert replay("maybe.yml/second", "--no-needs").run["state"] == "nothing"
 
 
-@pytest.mark.xfail(strict=True, reason="upstream_run.py: the reason stands in report.md only")
 def test_why_a_workflow_does_not_start_is_said(replay: Replay) -> None:
     assert "on: push only" in replay("release.yml").output
 
 
-@pytest.mark.xfail(strict=True, reason="upstream_run.py: `0 of 0 jobs` is all that is said")
 def test_that_there_are_no_workflows_is_said(
     make_project: MakeProject, in_container: tuple[str, ...]
 ) -> None:

@@ -156,6 +156,7 @@ def test_a_failure_is_named_by_what_it_says_without_what_varies() -> None:
 
 def test_failing_tests_are_told_apart_by_name_and_exception(tmp_path: Path) -> None:
     tail = (
+        "=== test session starts ===\n"
         "=== short test summary info ===\n"
         "FAILED tests/test_a.py::test_x - ValueError: 3\n"
         "FAILED tests/test_a.py::test_y[1 - 2] - assert 1 == 2\n"
@@ -173,3 +174,34 @@ def test_file_names_are_harmless_and_distinct() -> None:
     assert file_name("ci.yml/a(x=1)") != file_name("ci.yml/a(x=1")
     assert len(file_name("x" * 500)) < 100
     assert not file_name("../..").startswith(".")
+
+
+def pytest_output(*failing: str) -> str:
+    lines = "".join(f"FAILED {test} - AssertionError\n" for test in failing)
+    return f"=== test session starts ===\n=== short test summary info ===\n{lines}=== {len(failing)} failed in 0.1s ===\n"
+
+
+def subjects_of(tmp_path: Path, tail: str) -> list[str]:
+    found = give(tmp_path, "failure", step("failure", reason="exit code 1", tail=tail))
+    return [finding.subject for finding in found.findings]
+
+
+def test_the_failures_of_every_pytest_of_a_step_count(tmp_path: Path) -> None:
+    tail = pytest_output("t.py::test_new") + pytest_output("t.py::test_old")
+    assert subjects_of(tmp_path, tail) == [
+        "ci.yml/tests: t.py::test_new AssertionError",
+        "ci.yml/tests: t.py::test_old AssertionError",
+    ]
+
+
+def test_an_error_after_the_last_summary_counts_as_well(tmp_path: Path) -> None:
+    old = pytest_output("t.py::test_old")
+    whole = subjects_of(tmp_path, old + "Traceback\nAssertionError\n")
+    assert len(whole) == 2
+    assert subjects_of(tmp_path, old) == [whole[0]]
+    assert subjects_of(tmp_path, old + "make: Leaving directory\n") == [whole[0]]
+
+
+def test_where_a_summary_may_be_missing_the_step_counts_as_well(tmp_path: Path) -> None:
+    cut = pytest_output("t.py::test_old").partition("\n")[2]
+    assert len(subjects_of(tmp_path, cut)) == 2
