@@ -374,7 +374,7 @@ def _top(path: str) -> str:
 
 _INSTALLS: Final = (
     *("build.extras", "build.groups", "build.requirements", "build.constraints", "build.packages"),
-    *("build.env", "container.python"),
+    *("build.before", "build.env", "container.python"),
 )
 
 

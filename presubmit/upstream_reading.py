@@ -206,11 +206,14 @@ def lasting_event(reading: Reading, names: Names) -> EventFacts:
     """Give that part of it which stays the same from commit to commit."""
     change, top = reading.change, reading.repository.top
     repository = repository_of(names.url) or f"local/{_plain(top.name)}"
-    own = names.remotes.get("origin") or names.url
+    # Without a repository of one's own, the branch would come from a fork, as a contributor's does.
+    fork = f"{actor_of(names.author)}/{repository.partition('/')[2]}"
+    own = names.remotes.get("origin", "")
     branch = base_branch(change.base.ref, remotes=names.remotes)
+    branch = "" if branch == "HEAD" else branch  # of a remote: its default branch
     return EventFacts(
         repository=repository,
-        head_repository=repository_of(own) or repository,
+        head_repository=(repository_of(own) or repository) if own else fork,
         server_url=server_of(names.url) or "https://github.com",
         default_branch=names.default_branch or branch or "main",
         base_ref=branch or names.default_branch or "main",

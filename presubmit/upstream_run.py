@@ -428,7 +428,8 @@ class _Running:
             "\n".join(parts), encoding="utf-8", errors="backslashreplace"
         )
         replay.terminal.verdict(verdict, seconds, self.folder, replay.top)
-        replay.terminal.line(summary(cells))
+        now_run = sum(r.outcome in {Outcome.PASSED, Outcome.FAILED} for r in results)
+        replay.terminal.line(f"{counted(now_run, 'cell')} replayed now; of all: {summary(cells)}")
         return ExitCode(verdict.exit_code)
 
     def _summaries(self, cells: Sequence[JobCell]) -> list[str]:
@@ -521,9 +522,8 @@ def _unavailable(
         if cell.state in {CellState.NOT_REPLAYED, CellState.BLOCKED}
     ]
     ran = any(r.outcome in {Outcome.PASSED, Outcome.FAILED, Outcome.ERROR} for r in results)
-    if options.require_complete or (missing and not ran):
-        return tuple(missing)
-    return ()
+    # With --require-complete each of them is a required step, and named as that.
+    return tuple(missing) if missing and not ran and not options.require_complete else ()
 
 
 def _plan_step(cell: JobCell) -> PlanStep:

@@ -36,6 +36,7 @@ _NETWORK: Final = re.compile(
 )
 # An object's address differs from run to run, and says nothing.
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}\b")
+SAME_STEP: Final = "the same step fails on the base, with the same last words"
 BASE_IS_BROKEN: Final = "nearly everything fails on the base, too"
 _NEARLY_ALL: Final = 0.9
 _ENOUGH: Final = 10
@@ -71,8 +72,14 @@ def judge(
     missing = [step for step in plan.steps if step.id not in by_id]
     skipped = [r for r in results if r.outcome is Outcome.SKIPPED and r.required]
     cut = [r for r in results if r.cut and r.required and r.outcome is not Outcome.ERROR]
+    blind = [
+        f"{f.step}: it fails on the base, too, in the same way: nothing can be told of the change"
+        for f in failures
+        if f.label is FailureClass.ON_BASE and f.kind == "job" and f.detail == SAME_STEP
+    ]
     not_run = (
         *(f"{r.id}: {r.cut}" for r in cut),
+        *dict.fromkeys(blind),
         *(f"{r.id}: {r.reason}" for r in errors if r.required),
         *(f"{step.id}: it gave no result" for step in missing),
         *(f"{r.id}: {r.reason}" for r in skipped),
@@ -88,7 +95,7 @@ def judge(
         plan,
         failures,
         broken=bool(missing) or hopeless or any(r.required for r in errors),
-        partial=bool(cut or skipped or plan.budget_cut or plan.unavailable),
+        partial=bool(cut or blind or skipped or plan.budget_cut or plan.unavailable),
         allow_partial=allow_partial,
     )
     return Verdict(
@@ -268,7 +275,9 @@ def _judge_findings(
             )
         elif known[finding.subject] > 0:
             known[finding.subject] -= 1
-            label, found, detail = FailureClass.ON_BASE, "failed", "the base has the same"
+            whole = finding.kind == "job" and finding.subject.endswith("]")
+            detail = SAME_STEP if whole else "the base has the same"
+            label, found = FailureClass.ON_BASE, "failed"
         elif finding.kind == "job" and theirs is not None and theirs.outcome is Outcome.FAILED:
             whole = finding.subject.endswith("]")  # the step as a whole, not a test of it
             found = "failed" if whole else "passed"

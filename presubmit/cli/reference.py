@@ -18,7 +18,7 @@ Your own file may hold options for single repositories: `[repo."name"]`, `[repo.
 
 The options of `container`, `replay.runners` and `replay.user` are read from the *base* of a change or from you, never from the change itself without `--trust-head`; on the host that goes for `build.command`, `build.before`, `tests.command`, `lint.commands` and `actions`, too.
 
-What upstream's jobs give (`upstream = "no"` leaves them out): `tests.command`, `tests.env`, `build.extras`, `build.groups`, `build.requirements`, `build.constraints`, `build.packages`, `build.env`, `lint.commands`, `lint.packages`, and `container.python` where upstream does not test on the image's default.
+What upstream's jobs give (`upstream = "no"` leaves them out): `tests.command`, `tests.env`, `build.extras`, `build.groups`, `build.requirements`, `build.constraints`, `build.packages`, `build.before` (calls of Cython), `build.env`, `lint.commands`, `lint.packages`, and `container.python` where upstream does not test on the image's default.
 `presubmit config` shows the line that each comes from.
 
 An option of a table is written as `[table]`, `option = value`; an unknown one is an error that names the nearest known.

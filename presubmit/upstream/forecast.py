@@ -17,6 +17,7 @@ from presubmit.upstream.jobs import (
     decide_job,
     known_reference,
     needs_context,
+    reads_needs,
     without_matrix,
 )
 from presubmit.upstream.judge import judge_cell, local_form
@@ -144,6 +145,8 @@ class _Walk:
             decided = decide_job(workflow, job, contexts, ended)
             if decided.runs is False:
                 blocking = [name for name in gone if ended[name].result == "skipped"]
+                if decided.reason.startswith("if:") and not reads_needs(job):
+                    blocking = []  # it would not run whatever they gave
                 state = CellState.BLOCKED if blocking else CellState.FILTERED
                 reason = (
                     f"needs {blocking[0]}, which {absent[blocking[0]]}"

@@ -144,6 +144,11 @@ def condition_matters(job: Job, contexts: Mapping[str, Any]) -> bool:
         return True
 
 
+def reads_needs(job: Job) -> bool:
+    """Whether the job's `if` looks at the jobs before it."""
+    return bool(template.unknown_condition(job.condition, lambda path: path[:1] != ("needs",)))
+
+
 def _shown(text: str) -> str:
     words = " ".join(text.split())
     return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"

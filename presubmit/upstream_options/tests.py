@@ -67,15 +67,17 @@ def take_tests(recipe: Recipe, scripts: Iterable[str], project: Project) -> Foun
         options["tests.env"] = tuple(f"{n}={v}" for n, v in kept.items()), chosen.origin
     notes += _said(dropped, at) + _said(left, chosen.origin)
     notes += _build_variables(recipe, texts, options, known=left)
+    _generate(recipe, project, options)
     notes += [f"not known at {chosen.origin}: {text}" for text in chosen.unknown]
     return Found(options=options, besides=besides, notes=(*notes, *refused))
 
 
 def _until(recipe: Recipe, run: TestRun) -> Recipe:
-    """Leave out what is installed after a run: for another one."""
+    """Leave out what is installed and built after a run: for another one."""
     last = _line(run.origin)
     installs = tuple(step for step in recipe.installs if _line(step.origin) <= last)
-    return msgspec.structs.replace(recipe, installs=installs)
+    builds = tuple(step for step in recipe.builds if _line(step.origin) <= last)
+    return msgspec.structs.replace(recipe, installs=installs, builds=builds)
 
 
 def _line(origin: str) -> int:
@@ -176,3 +178,13 @@ def _build_variables(
             step.origin,
         )
     return _said({name: why for name, why in left.items() if name not in known}, step.origin)
+
+
+def _generate(recipe: Recipe, project: Project, options: Options) -> None:
+    """Take over the calls of Cython before the build: without what they generate, nothing can be compiled."""
+    calls = [s for s in recipe.builds if s.tool == "cython" and s.literal and not s.cwd]
+    there = "cython" in (project.installs(options) or ())
+    if calls and (there or "cython" in (project.read("pyproject.toml") or "").lower()):
+        first = calls[0]
+        at = f"{first.origin}, {first.found_in}" if first.found_in else first.origin
+        options["build.before"] = " && ".join(call.script for call in calls), at

@@ -599,3 +599,59 @@ def test_notes_and_what_new_tests_reproduce_are_passed_on() -> None:
     head = ran(passing(), outcome=Outcome.PASSED, notes=("n",))
     verdict = judge(plan(step()), [head], BaseResults(reproduces=reproduces))
     assert (("n",), reproduces) == (verdict.notes, verdict.reproduces)
+
+
+# --- jobs of upstream -------------------------------------------------------------------------------------------------
+
+CELL = "ci.yml/tests"
+
+
+def job_result(*subjects: str, outcome: Outcome = Outcome.FAILED, **given: Any) -> StepResult:
+    findings = tuple(
+        Finding(kind="job", subject=f"{CELL}: {subject}", tool="upstream", message=subject)
+        for subject in subjects
+    )
+    return StepResult(id=CELL, role=Role.UPSTREAM, outcome=outcome, findings=findings, **given)
+
+
+def judged(head: StepResult, base: StepResult | None) -> Verdict:
+    work = values.Replay(cell=CELL)
+    planned = PlanStep(id=CELL, role=Role.UPSTREAM, title=CELL, work=work, origin="o", why="w")
+    return judge(plan(planned), [head], BaseResults(lint={CELL: base} if base else {}))
+
+
+def test_a_test_of_a_job_that_fails_on_the_base_as_well_is_on_the_base() -> None:
+    verdict = judged(job_result("t.py::a", "t.py::b"), job_result("t.py::a"))
+    assert [(f.label, f.base) for f in verdict.failures] == [(ON_BASE, "failed"), (NEW, "passed")]
+    assert end(verdict) == (State.FAILED, ExitCode.FAILED)
+
+
+def test_only_tests_that_fail_on_the_base_leave_a_job_green() -> None:
+    assert end(judged(job_result("t.py::a"), job_result("t.py::a"))) == (State.PASSED, ExitCode.OK)
+
+
+def test_a_step_that_fails_on_the_base_with_the_same_words_tells_nothing() -> None:
+    verdict = judged(job_result("make [1a]"), job_result("make [1a]"))
+    assert [f.label for f in verdict.failures] == [ON_BASE]
+    assert end(verdict) == (State.INCOMPLETE, ExitCode.INCOMPLETE)
+
+
+def test_a_step_that_fails_on_the_base_with_other_words_is_new() -> None:
+    (failure,) = judged(job_result("make [1a]"), job_result("make [2b]")).failures
+    assert (failure.label, failure.base, failure.detail) == (
+        NEW,
+        "failed",
+        "fails otherwise on the base",
+    )
+
+
+def test_steps_that_an_old_failure_keeps_from_running_leave_the_job_incomplete() -> None:
+    head = job_result("t.py::a", cut="not reached after the failure: mypy")
+    verdict = judged(head, job_result("t.py::a"))
+    assert end(verdict) == (State.INCOMPLETE, ExitCode.INCOMPLETE)
+    assert verdict.not_run == (f"{CELL}: not reached after the failure: mypy",)
+
+
+def test_a_failing_job_is_repeated_by_replay() -> None:
+    (failure,) = judged(job_result("make [1a]"), None).failures
+    assert (failure.kind, failure.repro) == ("job", f"presubmit replay {CELL}")

@@ -111,6 +111,8 @@ class Machine:
         self._narrowing = Narrowing(cell, self._temp / _OURS)
         self.environment: dict[str, str] = CaseSensitive()
         """`env` of workflow and job, and what steps added by GITHUB_ENV."""
+        self.saw_pytest = False
+        """Whether a step's pytest was met, where it was to be narrowed."""
         self.annotations: list[Annotation] = []
         self.notes: list[str] = []
         self.secrets = EmptySecrets()
@@ -249,6 +251,7 @@ class Machine:
         tail = step.log.tail
         said = self._narrowing.what_ran(step.narrowing, tail)
         if said:
+            self.saw_pytest = True
             self.notes.append(f"{step.title}: {said}")
         self._step = None
         return outputs, "; ".join(failures), tail

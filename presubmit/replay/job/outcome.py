@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from presubmit.replay.job.values import Conclusion
+from presubmit.replay.job.values import STEP_BEFORE, Conclusion
 from presubmit.upstream.cells import CellState
 from presubmit.values import Finding, Outcome, Role, StepResult, counted
 
@@ -29,7 +29,7 @@ _SESSION: Final = re.compile(r"={3,} test session starts =|^[.FEsxX]+ +\[ *\d+%\
 _CLOSING: Final = re.compile(r"^=*[^\n=]* in \d+(?:\.\d+)?s(?: \([\d:]+\))?[ =]*$", re.MULTILINE)
 _EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-_VARYING: Final = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?|/tmp/\S+")
+_VARYING: Final = re.compile(r"script-[0-9a-f]+|0x[0-9a-f]+|\d+(?:\.\d+)?|/tmp/\S+")
 _ERROR: Final = re.compile(r"error|fail|exception|fatal|denied|not found|cannot", re.IGNORECASE)
 _LAST_LINES: Final = 5
 
@@ -56,6 +56,7 @@ def step_result(ended: Ended, folder: Path, *, required: bool, prefix: str = "")
         seconds=result.seconds if result else 0.0,
         log=f"logs/{name}.log" if log.is_file() else "",
         findings=_findings(cell, result) if outcome is Outcome.FAILED and result else (),
+        cut=_not_reached(result) if outcome is Outcome.FAILED and result else "",
         advice=_warnings(result) if result else (),
         notes=(*cell.notes, *_notes(ended)),
     )
@@ -76,6 +77,15 @@ def _outcome(ended: Ended) -> tuple[Outcome, str]:
             return Outcome.FAILED, _why(result)
         case _:
             return Outcome.SKIPPED, "; ".join(result.notes)
+
+
+def _not_reached(result: CellResult) -> str:
+    """Say which steps a failure kept from running: where the failure is the base's, they say nothing of the change."""
+    skipped = [step.name for step in result.steps if step.reason == STEP_BEFORE]
+    if not skipped:
+        return ""
+    more = f" and {len(skipped) - 1} more" if len(skipped) > 1 else ""
+    return f"not reached after the failure: {skipped[0]}{more}"
 
 
 def _ran(result: CellResult) -> str:

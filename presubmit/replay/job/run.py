@@ -18,7 +18,7 @@ from presubmit.replay.job.scope import Scope
 from presubmit.replay.job.shells import ShellError, shell_command
 from presubmit.replay.job.unreachable import lacking, token_wanted
 from presubmit.replay.job.use import Use
-from presubmit.replay.job.values import CellResult, Conclusion, StepRecord
+from presubmit.replay.job.values import STEP_BEFORE, CellResult, Conclusion, StepRecord
 from presubmit.upstream import template
 from presubmit.upstream.action_file import read_action
 from presubmit.upstream.expressions import (
@@ -103,6 +103,10 @@ class CellRun:
             self.notes.append(str(error))
         except StepFaultError as error:  # between two steps
             self._fault(error, began)
+        if self.cell.selection is not None and not self.machine.saw_pytest:
+            self.notes.append(
+                "nothing was narrowed: no pytest was seen, so what tests it has ran whole"
+            )
         mask, stop = self.machine.mask, self._stop or Stop()
         notes = dict.fromkeys(mask(note) for note in (*self.notes, *self.machine.notes))
         return CellResult(
@@ -284,7 +288,7 @@ class CellRun:
         if is_truthy(condition.evaluate(contexts, functions)):
             return True, ""
         if step.condition is None:
-            return False, "a step before it failed" if not self.cancelled else self.cancelled
+            return False, STEP_BEFORE if not self.cancelled else self.cancelled
         words = " ".join(step.condition.text.split())
         return False, f"if: {words}"
 

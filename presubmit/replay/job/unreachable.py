@@ -30,6 +30,57 @@ _HOST: Final = (
         r"HTTPSConnectionPool\(host='([\w.-]+)'.*(?:NameResolutionError|Failed to resolve)"
     ),
 )
+_MISSING: Final = re.compile(r"(?:^|: )([\w.+-]+): (?:command )?not found$", re.MULTILINE)
+_RUNNER_HAS: Final = frozenset(
+    {
+        *(
+            "pip",
+            "pip3",
+            "pipx",
+            "python",
+            "node",
+            "npm",
+            "npx",
+            "yarn",
+            "gh",
+            "jq",
+            "yq",
+            "curl",
+            "wget",
+            "zip",
+            "unzip",
+        ),
+        *(
+            "cmake",
+            "ninja",
+            "clang",
+            "g++",
+            "gcc",
+            "gfortran",
+            "make",
+            "pkg-config",
+            "java",
+            "mvn",
+            "gradle",
+            "go",
+            "cargo",
+        ),
+        *(
+            "rustc",
+            "rustup",
+            "ruby",
+            "php",
+            "docker",
+            "sudo",
+            "apt-get",
+            "rsync",
+            "sqlite3",
+            "xvfb-run",
+            "git-lfs",
+            "pwsh",
+        ),
+    }
+)
 _PYTHON: Final = (
     # uv, which gets its interpreters from python-build-standalone
     re.compile(
@@ -66,6 +117,9 @@ def lacking(tail: str) -> str:
         if found:
             name = found.group(1)
             return f"an interpreter that uv would download ({name})"
+    missing = _MISSING.search(text)
+    if missing and missing.group(1) in _RUNNER_HAS:
+        return f"{missing.group(1)} in the image (GitHub's runners have it)"
     for pattern in _HOST:
         found = pattern.search(text)
         if found:

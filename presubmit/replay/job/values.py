@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from presubmit.upstream.here import Here  # noqa: TC001 - msgspec reads it
 from presubmit.values import Value
@@ -16,6 +16,10 @@ class Conclusion(StrEnum):
     FAILURE = "failure"
     CANCELLED = "cancelled"
     SKIPPED = "skipped"
+
+
+STEP_BEFORE: Final = "a step before it failed"
+"""Why a step was skipped whose own `if` did not ask for anything else."""
 
 
 class Annotation(Value, frozen=True, kw_only=True):

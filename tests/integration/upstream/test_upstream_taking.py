@@ -127,6 +127,11 @@ def test_the_default_branch_is_that_of_the_bases_remote(repo: Repo) -> None:
     assert read_names(read(repo)).default_branch == "trunk"
 
 
+def test_a_base_that_is_a_remotes_head_is_its_default_branch(repo: Repo) -> None:
+    repo.git("symbolic-ref", "refs/remotes/upstream/HEAD", "refs/remotes/upstream/main")
+    assert read_event(read(repo, base="upstream/HEAD")).base_ref == "main"
+
+
 def test_of_several_urls_the_first_counts_and_of_several_names_the_last(repo: Repo) -> None:
     repo.git("remote", "set-url", "--add", "upstream", "https://github.com/octo/second.git")
     repo.git("config", "--add", "user.name", "First")

@@ -394,3 +394,15 @@ def test_a_forecast_of_no_workflow_is_empty() -> None:
 
     assert forecast([], setting()) == ()
     assert workflow(f"{ON}jobs:\n{job('a')}").file == "ci.yml"
+
+
+def test_a_condition_that_is_false_whatever_the_needs_gave_filters_first() -> None:
+    condition = "if: github.event_name == 'push'"
+    text = f"{ON}jobs:\n{job('a', runs_on='macos-latest')}{job('b', 'needs: a', condition)}"
+    assert states(text)["ci.yml/b"] == "filtered out"
+
+
+def test_a_condition_on_the_result_of_a_job_that_is_not_here_blocks() -> None:
+    condition = "if: always() && needs.a.result == 'success'"
+    text = f"{ON}jobs:\n{job('a', runs_on='macos-latest')}{job('b', 'needs: a', condition)}"
+    assert states(text)["ci.yml/b"] == "blocked"

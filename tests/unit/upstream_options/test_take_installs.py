@@ -73,6 +73,31 @@ def test_what_is_installed_after_the_tests_is_for_something_else() -> None:
     }
 
 
+# --- generated sources ------------------------------------------------------------------------------------------------
+
+MAKEFILE = "cython:\n\tcython mod/_fast.pyx\n"
+
+
+def test_a_call_of_cython_before_the_build_is_made_here_too() -> None:
+    found = taken(
+        job("pip install cython", "make cython\npip install .", "pytest"), {"Makefile": MAKEFILE}
+    )
+    assert found.options["build.before"] == ("cython mod/_fast.pyx", "ci.yml:10, Makefile")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ("make cython", "pytest"),  # nothing installs it
+        ("pip install cython", "pytest", "make cython"),
+        ("pip install cython", "cd mod && cython _fast.pyx", "pytest"),
+        ("pip install cython", "python -m build", "pytest"),
+    ],
+)
+def test_other_builds_are_the_build_steps_own_business(steps: tuple[str, ...]) -> None:
+    assert "build.before" not in taken(job(*steps), {"Makefile": MAKEFILE}).options
+
+
 # --- what is filled in ------------------------------------------------------------------------------------------------
 
 TAKEN = Taken(

@@ -180,9 +180,11 @@ def test_a_failing_chosen_test_fails_the_step(cell: RunCell, tmp_path: Path) -> 
     assert "tests: narrowed to 1 test" in ran.result.notes
 
 
-def test_a_step_without_a_pytest_says_nothing(cell: RunCell, tmp_path: Path) -> None:
-    ran = give(cell, "echo no tests here", tmp_path)
-    assert ran.result.notes == ()
+def test_a_job_without_a_pytest_ran_whole_and_says_so(cell: RunCell, tmp_path: Path) -> None:
+    ran = give(cell, "python -m unittest -h", tmp_path)
+    assert ran.result.notes == (
+        "nothing was narrowed: no pytest was seen, so what tests it has ran whole",
+    )
 
 
 def test_each_step_of_an_action_has_a_record_of_its_own(cell: RunCell, tmp_path: Path) -> None:

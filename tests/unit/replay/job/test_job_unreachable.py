@@ -62,8 +62,17 @@ def test_an_interpreter_that_uv_cannot_download_is_named(tail: str, name: str) -
 
 
 @pytest.mark.parametrize(
+    "tail", ["/tmp/script-1.sh: line 1: pip: command not found", "sh: 1: pip: not found"]
+)
+def test_a_program_that_githubs_runners_have_is_named(tail: str) -> None:
+    assert lacking(tail) == "pip in the image (GitHub's runners have it)"
+
+
+@pytest.mark.parametrize(
     "tail",
     [
+        "sh: 1: mytypo: not found",
+        "=== short test summary info ===\ncurl: (6) Could not resolve host: x.org",
         "",
         "FAILED tests/test_a.py::test_b - AssertionError",
         "E   ConnectionRefusedError: [Errno 111] Connection refused",
