@@ -284,10 +284,11 @@ class _Running:
         return self._finish(base, upstream, replay.options, began)
 
     def _judge_files(self, upstream: Upstream) -> None:
-        """Take a workflow file that GitHub would refuse for a failure: none of its jobs would run upstream."""
+        """Take a file that the change touches and GitHub would refuse for a failure: none of its jobs would run."""
+        touched = {path for file in self.replay.change.files for path in file.paths}
         broken: dict[str, list[Finding]] = {}
         for problem in upstream.problems:
-            if not problem.warning:
+            if not problem.warning and problem.path in touched:
                 broken.setdefault(problem.path, []).append(_refused(problem))
         for path, findings in broken.items():
             result = StepResult(
@@ -521,7 +522,11 @@ def _unavailable(
         for cell in cells
         if cell.state in {CellState.NOT_REPLAYED, CellState.BLOCKED}
     ]
-    ran = any(r.outcome in {Outcome.PASSED, Outcome.FAILED, Outcome.ERROR} for r in results)
+    known = {cell.id for cell in cells}
+    ran = any(
+        r.id in known and r.outcome in {Outcome.PASSED, Outcome.FAILED, Outcome.ERROR}
+        for r in results
+    )
     # With --require-complete each of them is a required step, and named as that.
     return tuple(missing) if missing and not ran and not options.require_complete else ()
 

@@ -223,7 +223,7 @@ def test_a_workflow_that_this_event_does_not_start_is_nothing(replay: Replay) ->
 def test_require_complete_makes_what_is_missing_count(replay: Replay) -> None:
     done = replay("make", "unknown", "--require-complete", code=4)
     assert outcomes(done)["make"] == "passed"
-    assert "ci.yml/unknown: not here, action somebody/unknown" in done.output
+    assert "ci.yml/unknown: action somebody/unknown" in done.output
     assert replay("make", "only-when", "--require-complete").run["state"] == "passed"
 
 
@@ -384,3 +384,11 @@ def test_that_there_are_no_workflows_is_said(
 ) -> None:
     project = make_project("empty", files={"a.py": "x = 1\n"})
     assert "no workflows" in Replay(project, in_container)("--all").output
+
+
+def test_a_workflow_file_that_the_change_breaks_is_a_failure(replay: Replay) -> None:
+    path = replay.project.path / ".github/workflows/new.yml"
+    path.write_text("on: pull_request\njobs: [}\n")
+    done = replay("make", code=1)
+    (failure,) = done.run["failures"]
+    assert (failure["class"], failure["file"]) == ("new", ".github/workflows/new.yml")
