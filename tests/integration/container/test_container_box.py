@@ -586,7 +586,8 @@ def test_a_start_that_fails_leaves_no_container(
     before = containers(engine)
     with pytest.raises(EngineError, match=match):
         start(**given)
-    assert containers(engine) == before
+    # One of an earlier test may go only now, so fewer are fine.
+    assert set(containers(engine)) <= set(before)
     assert not Path("/nowhere").exists()
 
 
