@@ -88,7 +88,7 @@ def test_an_installed_presubmit_lists_its_sessions_and_its_commands(
     inside = next((tmp_path / "venv/lib").glob("python*")) / "site-packages"
     (inside / "borrowed.pth").write_text(str(Path(site).parent) + "\n")
     where = subprocess.run(
-        [python, "-P", "-c", "import presubmit.replay.runner as r; print(r.noxfile())"],
+        [python, "-P", "-c", "import presubmit.replay.sessions as r; print(r.noxfile())"],
         capture_output=True,
         text=True,
         check=True,
@@ -102,7 +102,7 @@ def test_an_installed_presubmit_lists_its_sessions_and_its_commands(
         check=True,
         cwd=tmp_path,
     ).stdout
-    for name in ("build", "docs", "lint", "tests"):
+    for name in ("build", "docs", "lint", "tests", "upstream"):
         assert f" {name} ->" in listed
     shown = subprocess.run(
         [tmp_path / "venv/bin/presubmit", "--help"],
@@ -112,3 +112,4 @@ def test_an_installed_presubmit_lists_its_sessions_and_its_commands(
         cwd=tmp_path,
     ).stdout
     assert "doctor" in shown
+    assert "replay" in shown
