@@ -140,9 +140,9 @@ def test_a_volume_is_mounted_by_name_and_without_what_the_image_has_there() -> N
 
 
 def test_the_folder_for_a_volume_is_made_in_the_mount_around_it(tmp_path: Path) -> None:
-    outer = BoxMount(source=str(tmp_path), target="/work")
-    volume = BoxMount(source="name", target="/work/a/b", kind="volume")
-    prepare_mount_points([outer, volume], workdir="/work/a/b/c")
+    outer = BoxMount(source=str(tmp_path), target="/ws")
+    volume = BoxMount(source="name", target="/ws/a/b", kind="volume")
+    prepare_mount_points([outer, volume], workdir="/ws/a/b/c")
     assert (tmp_path / "a" / "b").is_dir()
     assert list((tmp_path / "a" / "b").iterdir()) == []
 

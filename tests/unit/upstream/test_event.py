@@ -46,8 +46,8 @@ def context(given: EventFacts | None = None, event: str = "pull_request") -> dic
         workflow_name="CI",
         job="tests",
         event=event,
-        workspace="/work/markupsafe/markupsafe",
-        event_path="/work/_temp/event.json",
+        workspace="/w/markupsafe/markupsafe",
+        event_path="/w/_temp/event.json",
     )
 
 
@@ -349,7 +349,7 @@ def test_a_commit_without_a_body_is_its_subject() -> None:
 
 def test_the_variables_are_the_documented_ones() -> None:
     runner = runner_context(
-        Here(), temp="/work/_temp", tools="/tools", workspace="/work/markupsafe/markupsafe"
+        Here(), temp="/w/_temp", tools="/tools", workspace="/w/markupsafe/markupsafe"
     )
     assert variables(context(), runner) == {
         "CI": "true",
@@ -359,7 +359,7 @@ def test_the_variables_are_the_documented_ones() -> None:
         "GITHUB_API_URL": "https://api.github.com",
         "GITHUB_BASE_REF": "main",
         "GITHUB_EVENT_NAME": "pull_request",
-        "GITHUB_EVENT_PATH": "/work/_temp/event.json",
+        "GITHUB_EVENT_PATH": "/w/_temp/event.json",
         "GITHUB_GRAPHQL_URL": "https://api.github.com/graphql",
         "GITHUB_HEAD_REF": "fix/speedups",
         "GITHUB_JOB": "tests",
@@ -381,14 +381,14 @@ def test_the_variables_are_the_documented_ones() -> None:
         "GITHUB_WORKFLOW": "CI",
         "GITHUB_WORKFLOW_REF": ("pallets/markupsafe/.github/workflows/ci.yml@refs/pull/0/merge"),
         "GITHUB_WORKFLOW_SHA": MERGE,
-        "GITHUB_WORKSPACE": "/work/markupsafe/markupsafe",
+        "GITHUB_WORKSPACE": "/w/markupsafe/markupsafe",
         "RUNNER_ARCH": "X64",
         "RUNNER_ENVIRONMENT": "github-hosted",
         "RUNNER_NAME": "presubmit",
         "RUNNER_OS": "Linux",
-        "RUNNER_TEMP": "/work/_temp",
+        "RUNNER_TEMP": "/w/_temp",
         "RUNNER_TOOL_CACHE": "/tools",
-        "RUNNER_WORKSPACE": "/work/markupsafe",
+        "RUNNER_WORKSPACE": "/w/markupsafe",
     }
 
 
