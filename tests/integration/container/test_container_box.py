@@ -276,7 +276,7 @@ def test_an_engine_that_goes_away_is_lost_and_its_box_with_it(
         timer.join()
         assert found.outcome is ExecOutcome.ENGINE_LOST
         assert found.reason
-        assert found.seconds < 5
+        assert found.seconds < 30
         assert gone_within(engine, box.id, 10)
     # docker-py leaves a socket open when it cannot connect; its warning belongs to this test.
     gc.collect()

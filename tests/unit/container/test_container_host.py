@@ -71,7 +71,7 @@ def test_a_timeout_ends_the_whole_tree(run: Callable[..., ExecResult], tmp_path:
     begun = time.monotonic()
     found = run("sh", "-c", script, timeout=0.7, grace=0.3)
     assert (found.outcome, found.exit_code, found.leaked) == (ExecOutcome.TIMEOUT, None, ())
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 25
     assert not lives(int(found.tail.split()[0]))
 
 

@@ -201,15 +201,15 @@ def test_a_malformed_pattern_says_where_and_matches_nothing(pattern: str, proble
 
 
 def test_a_pattern_cannot_be_made_slow() -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     assert not compile_pattern("**a" * 30 + "b").matches("a" * 2000)
     assert not compile_pattern("[ab]+" * 30 + "c").matches("ab" * 1000)
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_many_files_are_matched_fast() -> None:
     patterns = ("aten/**", "**/*.cu", "docs/**/*.md", "!docs/**", "*.jsx?", "v[0-9]+") * 4
     paths = [f"dir{i % 50}/sub{i % 7}/some/long/path/file{i}.cpp" for i in range(3000)]
-    begun = time.monotonic()
+    begun = time.process_time()
     assert first_match(patterns, paths) is None
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5

@@ -294,9 +294,9 @@ def test_a_large_env_is_evaluated_in_no_time() -> None:
     contexts = {**CONTEXTS, "env": {f"OTHER_{place}": "x" for place in range(200)}}
     tree = node(env)
     evaluate_node(tree, contexts)
-    began = time.monotonic()
+    began = time.process_time()
     assert evaluate_node(tree, contexts)["KEY_7"] == "main-7-"
-    assert time.monotonic() - began < 0.5
+    assert time.process_time() - began < 5
 
 
 # --- if -------------------------------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def test_a_box_that_is_lost_while_an_expression_is_evaluated_ends_the_cell_in_go
 
 def test_what_a_step_leaves_running_is_said(cell: RunCell) -> None:
     ran = cell(
-        "- {name: a, run: 'sleep 61 >/dev/null 2>&1 & sleep 0.5'}\n- {name: b, run: echo fine}"
+        "- {name: a, run: 'sleep 61 >/dev/null 2>&1 & until grep -q ^sleep /proc/$!/cmdline; do sleep 0.01; done'}\n- {name: b, run: echo fine}"
     )
     assert ran.ok
     assert "left running by a: sleep 61" in ran.result.notes

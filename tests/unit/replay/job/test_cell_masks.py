@@ -23,6 +23,7 @@ def test_a_mask_holds_everywhere(cell: RunCell) -> None:
           echo "S=$(cat given)" >>"$GITHUB_ENV"
           echo "::add-matcher::$(cat given)"
           sh -c 'sleep 60; true' "$(cat given)" >/dev/null 2>&1 &
+          until grep -q 'sleep 60' /proc/$!/cmdline; do sleep 0.01; done
       - {name: 'a name of ${{ env.S }}', run: 'true'}
       - {name: place, if: always(), run: pwd, working-directory: 'no/${{ env.S }}'}
       - {name: expression, if: always(), run: "echo '${{ fromJSON(env.S) }}'"}

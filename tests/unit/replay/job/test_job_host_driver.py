@@ -101,7 +101,7 @@ def test_a_timeout_ends_everything(run: Run) -> None:
     )
     end = run("sh", "-c", script, timeout=0.5, grace=0.2)
     assert (end.outcome, end.exit_code, end.leaked) == (ExecOutcome.TIMEOUT, None, ())
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 25
     assert not is_there(int(run.printed[1]))
 
 
@@ -116,7 +116,7 @@ def test_what_a_step_leaves_goes_on_unheard_until_the_driver_is_closed(tmp_path:
         assert len(end.leaked) >= 1
         begun = time.monotonic()
         assert run("sh", "-c", "echo next").exit_code == 0
-        assert time.monotonic() - begun < 0.5
+        assert time.monotonic() - begun < 20
         assert run.printed[1] == b"next\n"
         assert is_there(pid)
     assert not is_there(pid)
@@ -126,7 +126,11 @@ def test_what_a_step_leaves_goes_on_unheard_until_the_driver_is_closed(tmp_path:
 def test_a_daemon_with_its_own_session_ends_with_the_driver(tmp_path: Path) -> None:
     with open_driver(HostBox(workdir=str(tmp_path)), log=tmp_path / "log") as driver:
         run = Run(driver)
-        run("sh", "-c", "setsid sh -c 'echo $$ >pid; exec sleep 60' >/dev/null 2>&1 & sleep 0.2")
+        run(
+            "sh",
+            "-c",
+            "setsid sh -c 'echo $$ >pid; exec sleep 60' >/dev/null 2>&1 & until test -s pid; do sleep 0.01; done",
+        )
         pid = int((tmp_path / "pid").read_text())
         assert is_there(pid)
     assert not is_there(pid)

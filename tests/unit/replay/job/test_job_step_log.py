@@ -136,11 +136,11 @@ def test_a_command_of_half_a_megabyte_is_one(bench: Bench) -> None:
 
 
 def test_many_small_reads_of_one_line_take_linear_time(bench: Bench) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     for _ in range(900_000):
         bench.step.feed(1, b"x")
     assert bench.written(b"\n") == "x" * 900_000 + "\n"
-    assert time.monotonic() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 def test_the_streams_do_not_mix_within_long_lines(bench: Bench) -> None:
@@ -197,7 +197,7 @@ def test_the_tail_is_bounded_and_begins_with_a_whole_line(bench: Bench) -> None:
 def test_much_output_is_taken_fast(bench: Bench, line: bytes) -> None:
     bench.masks.add("hunter2")
     chunk = line * (65_536 // len(line))
-    begun = time.monotonic()
+    begun = time.process_time()
     for _ in range(400):  # 26 MB
         bench.step.feed(1, chunk)
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5

@@ -102,11 +102,11 @@ def test_items_are_joined(text: str, expected: str) -> None:
 
 
 def test_a_hundred_thousand_items_are_joined_in_good_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     items = [str(place) for place in range(100_000)]
     assert evaluate("join(x)", {"x": items}) == ",".join(items)
     assert evaluate("contains(x, 'nothing')", {"x": items}) is False
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_what_takes_more_than_github_gives_is_an_error() -> None:
@@ -120,10 +120,10 @@ def test_an_explosion_of_formats_stops_early() -> None:
     text = "'xxxxxxxxxx'"
     for _ in range(20):
         text = f"format('{'{0}' * 10}', {text})"
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ExpressionError, match="maximum allowed memory"):
         evaluate(text, {})
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_results_that_are_used_up_take_no_memory() -> None:

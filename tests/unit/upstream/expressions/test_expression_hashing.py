@@ -199,13 +199,13 @@ def test_names_that_are_not_utf_8_are_taken() -> None:
     ],
 )
 def test_no_pattern_takes_long(pattern: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert found(pattern, paths=("a" * 249 + "b", "/".join(["a"] * 60) + "/b")) == ()
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_fifty_thousand_files_are_matched_in_good_time() -> None:
     paths = tuple(f"src/p{place % 100}/d{place % 7}/f{place}.py" for place in range(50_000))
-    began = time.monotonic()
+    began = time.process_time()
     assert len(found("**/*.py", "!**/d0/**", paths=paths)) == 42_857
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10

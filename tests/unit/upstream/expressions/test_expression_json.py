@@ -160,7 +160,7 @@ def test_a_broad_text_is_not_deep() -> None:
     ],
 )
 def test_a_long_text_that_is_no_json_takes_no_time(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ExpressionError):
         read(text)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
