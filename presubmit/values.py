@@ -141,6 +141,8 @@ class ChosenTest(Value, frozen=True, kw_only=True):
     path: str
     reasons: tuple[Reason, ...]
     rank: int = 0
+    ids: tuple[str, ...] = ()
+    """The chosen tests of the file, without parameters (`tests/test_a.py::C::test_x`); empty: all of them."""
 
 
 class Selection(Value, frozen=True, kw_only=True):
@@ -256,6 +258,10 @@ class Tests(Value, frozen=True, kw_only=True, tag="tests"):
     """The chosen test files of this shard; empty with mode `all`."""
     ids: tuple[str, ...] = ()
     """Single node ids (retries, base runs, --last-failed); they win over `files`."""
+    within: tuple[str, ...] = ()
+    """Ids that narrow some of `files` to these tests; a file that none of them names is run whole."""
+    record: float | None = None
+    """Record what each test runs, until this many seconds of testing have passed; None: not at all."""
     shard: int = 1
     shards: int = 1
     arguments: tuple[str, ...] = ()
