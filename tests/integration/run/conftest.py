@@ -183,7 +183,12 @@ def make_project(tmp_path_factory: pytest.TempPathFactory, isolated_home: Path) 
         path = folder / name
         if sdist:
             with tarfile.open(read_sdist(sdist)) as archive:
-                archive.extractall(folder, filter="data")
+                # Python 3.11.2 has no filters: it would give the files to whoever packed them.
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)
+                members = archive.getmembers()
+                for one in members:
+                    one.uid, one.gid, one.uname, one.gname = os.getuid(), os.getgid(), "", ""
+                archive.extractall(folder, members)
             (folder / sdist.replace("==", "-")).rename(path)
             for stale in ("PKG-INFO", "setup.cfg"):
                 found = path / stale
