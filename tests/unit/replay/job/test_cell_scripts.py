@@ -12,6 +12,8 @@ from presubmit.replay.job.values import Conclusion
 from tests.unit.replay.actions.fake import HERE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.unit.replay.job.conftest import RunCell
 
 
@@ -43,8 +45,11 @@ def test_a_job_with_its_own_container_has_sh_by_default(cell: RunCell) -> None:
     assert "shell: sh -e {0}" in ran.log
 
 
-def test_python_is_a_shell(cell: RunCell) -> None:
-    ran = cell("""
+def test_python_is_a_shell(cell: RunCell, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)  # Debian has python3 alone
+    ran = cell(f"""
+      - {{name: path, run: 'echo {tmp_path}/bin >>$GITHUB_PATH'}}
       - name: snake
         shell: python
         run: |
