@@ -137,6 +137,31 @@ class TestsConfig(Value, frozen=True, kw_only=True):
     full_if: Annotated[
         tuple[str, ...], Meta(description="Patterns of files whose change selects every test.")
     ] = ()
+    rules: Annotated[
+        dict[str, str],
+        Meta(
+            description='What a changed file means, first match wins: `{"data/*.bin" = "tests/io/*"}`; or `none`, `all`.'
+        ),
+    ] = {}
+    record: Annotated[
+        str,
+        Meta(
+            description="Record what tests run, to narrow later runs. `auto`: where that takes less than a minute more."
+        ),
+    ] = "auto"
+    serial: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Patterns of test files that never run in two processes at a time: one shard has them all."
+        ),
+    ] = ()
+    xdist: Annotated[
+        str,
+        Meta(
+            description="`no`; `auto`: `-n auto` where pytest-xdist is installed and the tests took over a minute; `yes`."
+            " Tests that need an order break."
+        ),
+    ] = "no"
 
 
 class LintConfig(Value, frozen=True, kw_only=True):
@@ -249,6 +274,8 @@ _CHOICES: Final[Mapping[str, frozenset[str]]] = {
     "docs.doctests": frozenset({"auto", "yes", "no"}),
     "upstream": frozenset({"auto", "no"}),
     "replay.user": frozenset({"caller", "root"}),
+    "tests.record": frozenset({"auto", "yes", "no"}),
+    "tests.xdist": frozenset({"auto", "no", "yes"}),
 }
 
 # What a change may not widen for itself: only the base commit, the user or --trust-head can (DESIGN, section 6).

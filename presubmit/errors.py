@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     ENVIRONMENT = 3
     """Could not test: git, engine or image."""
     INCOMPLETE = 4
-    """A required step did not run, or affected tests were cut by the budget."""
+    """A required step did not run, or affected tests were cut by the budget or left to other shards."""
     STALE = 5
     """A draft belongs to another tree."""
     INTERRUPTED = 130

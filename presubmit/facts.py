@@ -9,9 +9,10 @@ import msgspec
 
 from presubmit import convention
 from presubmit.change.definitions import changed_definitions, test_definitions_touched
-from presubmit.change.diff import GITLINK, list_tree, read_blobs
+from presubmit.change.diff import GITLINK, holds_word, list_tree, read_blobs
 from presubmit.plan import Facts
 from presubmit.selector.layout import is_python, is_test
+from presubmit.selector.tree import Source
 from presubmit.values import FileStatus, Requirements, decode, encode
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ class TreeReader:
 
     def __init__(self, repository: Repository, commit: str) -> None:
         self._repository = repository
+        self._commit = commit
         self._known: dict[str, bytes | None] = {}
         tree = list_tree(repository, commit)
         self.blobs = {path: name for path, (_, name) in tree.items()}
+        self.modes = {path: mode for path, (mode, _) in tree.items()}
         self._files = {path: name for path, (mode, name) in tree.items() if mode != GITLINK}
 
     def want(self, paths: Iterable[str]) -> None:
@@ -53,6 +56,17 @@ class TreeReader:
         """Give a file's text, undecodable bytes replaced."""
         found = self.data(path)
         return None if found is None else found.decode("utf-8", "replace")
+
+    def source(self) -> Source:
+        """Give the commit's files as the selector reads them."""
+        return Source(blobs=self._files, modes=self.modes, read=self._contents)
+
+    def _contents(self, names: Iterable[str]) -> dict[str, bytes]:
+        return read_blobs(self._repository, names)
+
+    def holds(self, word: str) -> bool:
+        """Tell whether some file of the commit holds a word."""
+        return holds_word(self._repository, self._commit, word)
 
 
 def read_facts(
@@ -93,6 +107,8 @@ def read_facts(
         doctests=layout.settings.doctest_modules,
         blobs=reader.blobs,
         generated=_generated(reader),
+        addopts=layout.settings.addopts,
+        groups=config.tests.xdist != "no" and reader.holds("xdist_group"),
     )
 
 

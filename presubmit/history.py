@@ -1,4 +1,4 @@
-"""What earlier runs took and gave: seconds and outcomes of steps and test files, and steps with evidence.
+"""What earlier runs took and gave: seconds and outcomes of test files, steps with evidence, recorded runs.
 
 One SQLite file in the repository's common git directory, so that all its worktrees share it.
 """
@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Any, Self
+import zlib
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import msgspec
+
+from presubmit.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 _SCHEMA = """
@@ -21,8 +26,48 @@ create table if not exists taken (key text primary key, value text not null, at 
 create table if not exists evidence (key text primary key, result text not null, at text not null);
 """
 
+_RECORDED_FORM: Final = 1
+"""Kept as the file's `user_version`: recorded runs of another form are dropped, and recorded again in time."""
+_RECORDED_SCHEMA = """
+create table if not exists recorded_run (
+    run integer primary key, tree text not null, environment text not null, setting text not null,
+    origin text not null, suite integer not null, about blob not null,
+    unique (tree, environment, setting, origin)
+);
+create table if not exists recorded_row (
+    run integer not null, key text not null, value blob not null, primary key (run, key)
+) without rowid;
+"""
 
 _MOST_TAKEN = 50
+_MOST_RUNS: Final = 8
+_MOST_ENVIRONMENTS: Final = 4
+_BATCH: Final = 500
+_LARGEST_ABOUT: Final = 256 * 1024 * 1024
+
+
+class RecordedRun(Value, frozen=True, kw_only=True):
+    """What is known of a recorded run, apart from its rows; runs of one tree in one environment are one."""
+
+    tree: str
+    """Git's id of the recorded tree."""
+    environment: str
+    """Digest of what was installed, of the Python and the platform."""
+    setting: str
+    """Digest of how tests are started: the command, its variables, container or host."""
+    python: str
+    core: str
+    commit: str
+    at: str
+    """When, as `2026-11-30T12:00:00Z`."""
+    files: dict[str, str]
+    """Blob id of every file of the tree."""
+    whole: tuple[str, ...] = ()
+    """Test files of which every test is in the run."""
+    suite: bool = False
+    """Every test of the project is in the run."""
+    origin: str = ""
+    """Where a foreign run came from; empty for this repository's own."""
 
 
 class History:
@@ -62,6 +107,7 @@ class History:
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
             connection.executescript(_SCHEMA)
+            _make_recorded(connection)
         except sqlite3.Error:
             connection.close()
             raise
@@ -82,6 +128,11 @@ class History:
         """Give the last known seconds of each test file."""
         rows = self._read("select path, seconds from test_file")
         return {str(path): float(seconds) for path, seconds in rows}
+
+    def failed_tests(self) -> frozenset[str]:
+        """Give the test files that failed when they last ran."""
+        rows = self._read("select path from test_file where outcome = 'failed'")
+        return frozenset(str(path) for (path,) in rows)
 
     def evidence(self, key: str) -> str | None:
         """Give the stored green result of a step with this key, as JSON, or None."""
@@ -127,9 +178,108 @@ class History:
             "insert or replace into evidence values (?, ?, datetime('now'))", [(key, result)]
         )
 
+    # --- recorded runs ----------------------------------------------------------------------------------------------
+
+    def recorded_runs(self, setting: str | None) -> tuple[tuple[int, RecordedRun], ...]:
+        """Give the runs of this setting in the environment that was recorded last, the newest first.
+
+        None stands for the setting of the last run.
+        """
+        if setting is None:
+            last = self._read("select setting from recorded_run order by run desc limit 1")
+            return self.recorded_runs(str(last[0][0])) if last else ()
+        newest = "select environment from recorded_run where setting = ? order by run desc limit 1"
+        rows = self._read(
+            f"select run, about from recorded_run where setting = ? and environment = ({newest})"  # noqa: S608 - no value in it
+            " order by run desc",
+            setting,
+            setting,
+        )
+        found = ((int(number), _about(data)) for number, data in rows)
+        return tuple((number, run) for number, run in found if run is not None)
+
+    def recorded_about(self, number: int) -> RecordedRun | None:
+        """Give what is known of one run."""
+        rows = self._read("select about from recorded_run where run = ?", number)
+        return _about(rows[0][0]) if rows else None
+
+    def recorded_number(self, run: RecordedRun) -> int | None:
+        """Give the number of the stored run of the same tree, environment, setting and origin."""
+        rows = self._read(
+            "select run from recorded_run"
+            " where tree = ? and environment = ? and setting = ? and origin = ?",
+            *(run.tree, run.environment, run.setting, run.origin),
+        )
+        return int(rows[0][0]) if rows else None
+
+    def recorded_rows(self, number: int, keys: Sequence[str] | None = None) -> dict[str, bytes]:
+        """Give rows of a run by their keys, or all of them."""
+        if keys is None:
+            found = self._read("select key, value from recorded_row where run = ?", number)
+            return {str(key): bytes(value) for key, value in found}
+        rows: dict[str, bytes] = {}
+        for start in range(0, len(keys), _BATCH):
+            batch = keys[start : start + _BATCH]
+            marks = ",".join("?" * len(batch))
+            query = f"select key, value from recorded_row where run = ? and key in ({marks})"  # noqa: S608 - question marks only
+            rows |= {str(key): bytes(value) for key, value in self._read(query, number, *batch)}
+        return rows
+
+    def write_recorded(self, run: RecordedRun, rows: Mapping[str, bytes]) -> bool:
+        """Keep a run in place of the one of the same tree, and forget the oldest; whether it was kept."""
+        key = (run.tree, run.environment, run.setting, run.origin)
+        about = zlib.compress(msgspec.msgpack.encode(run), 1)
+        try:
+            with self._lock:
+                self._connection.execute("begin immediate")
+                try:
+                    number = self._replace_run(key, about, suite=run.suite)
+                    self._connection.executemany(
+                        "insert into recorded_row values (?, ?, ?)",
+                        ((number, name, value) for name, value in rows.items()),
+                    )
+                    self._forget_runs(run.setting)
+                    self._connection.execute("commit")
+                except BaseException:
+                    self._connection.execute("rollback")
+                    raise
+        except sqlite3.ProgrammingError:
+            raise
+        except sqlite3.Error:
+            return False
+        return True
+
+    def _replace_run(self, key: tuple[str, ...], about: bytes, *, suite: bool) -> int:
+        of_key = "(select run from recorded_run where tree = ? and environment = ? and setting = ? and origin = ?)"
+        for table in ("recorded_row", "recorded_run"):
+            self._connection.execute(f"delete from {table} where run in {of_key}", key)  # noqa: S608 - no value in it
+        # Counted on, so that a number never stands for two runs.
+        newest = "(select coalesce(max(run), 0) + 1 from recorded_run)"
+        self._connection.execute(
+            f"insert into recorded_run values ({newest}, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - no value in it
+            (*key, int(suite), about),
+        )
+        return int(self._connection.execute("select max(run) from recorded_run").fetchone()[0])
+
+    def _forget_runs(self, setting: str) -> None:
+        """Keep the newest runs of the newest environments, and the newest run of the whole suite."""
+        rows = self._connection.execute(
+            "select run, environment, suite from recorded_run where setting = ? order by run desc",
+            (setting,),
+        ).fetchall()
+        environments = list(dict.fromkeys(environment for _, environment, _ in rows))
+        kept: set[int] = set()
+        for environment in environments[:_MOST_ENVIRONMENTS]:
+            runs = [(run, suite) for run, of, suite in rows if of == environment]
+            kept |= {run for run, _ in runs[:_MOST_RUNS]}
+            kept |= set([run for run, suite in runs if suite][:1])
+        for run in {run for run, _, _ in rows} - kept:
+            self._connection.execute("delete from recorded_row where run = ?", (run,))
+            self._connection.execute("delete from recorded_run where run = ?", (run,))
+
     # A full disk, a locked or a damaged file must not cost the run its verdict: history is a convenience.
 
-    def _read(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
+    def _read(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         try:
             with self._lock:
                 return self._connection.execute(statement, values).fetchall()
@@ -146,3 +296,21 @@ class History:
             raise  # as above
         except sqlite3.Error:
             return
+
+
+def _make_recorded(connection: sqlite3.Connection) -> None:
+    (form,) = connection.execute("pragma user_version").fetchone()
+    if form != _RECORDED_FORM:
+        connection.executescript(
+            "begin immediate; drop table if exists recorded_run; drop table if exists recorded_row;"
+            f"{_RECORDED_SCHEMA} pragma user_version = {_RECORDED_FORM}; commit;"
+        )
+
+
+def _about(data: bytes) -> RecordedRun | None:
+    """Read what is known of a run; one that cannot be read is none."""
+    try:
+        unpacker = zlib.decompressobj()
+        return msgspec.msgpack.decode(unpacker.decompress(data, _LARGEST_ABOUT), type=RecordedRun)
+    except (zlib.error, msgspec.MsgspecError, UnicodeError, TypeError):
+        return None

@@ -13,8 +13,12 @@ import msgspec
 from presubmit import convention
 from presubmit.config import UPSTREAM, TestsConfig, without_upstream
 from presubmit.errors import UsageError
+from presubmit.selector import shards
+from presubmit.selector.shards import Shard, Share
+from presubmit.selector.workers import xdist_options
 from presubmit.values import (
     Build,
+    ChosenTest,
     Definition,
     Docstrings,
     Doctests,
@@ -42,6 +46,10 @@ if TYPE_CHECKING:
 # Pinned, so that two runs of one presubmit give one answer; the project's own pins live in its own config.
 PRE_COMMIT: Final = "pre-commit>=4,<5"
 RUFF: Final = "ruff>=0.12"
+RECORDED_SECONDS: Final = 60.0
+"""What recording may cost a run."""
+WITHOUT_END: Final = 1e9
+"""Seconds."""
 NUMPYDOC: Final = "numpydoc>=1.8,<2"
 LINTRUNNER: Final = "lintrunner>=0.12"
 
@@ -60,6 +68,8 @@ class Ask(Value, frozen=True, kw_only=True):
     exit_first: bool = False
     budget: float | None = None
     """Seconds for the whole run."""
+    shard: Shard | None = None
+    """Which machine this is, of several that share the tests."""
 
 
 class Facts(Value, frozen=True, kw_only=True):
@@ -83,6 +93,10 @@ class Facts(Value, frozen=True, kw_only=True):
     generated: tuple[str, ...] = ()
     """C and C++ files that Cython generated and that are in the tree."""
     notes: tuple[str, ...] = ()
+    addopts: tuple[str, ...] = ()
+    """The options of the project's own pytest configuration."""
+    groups: bool = False
+    """Tests are marked with `xdist_group`; known only where `tests.xdist` is not `no`."""
 
 
 def make_plan(
@@ -102,8 +116,18 @@ def make_plan(
     """
     left_out: list[str] = []
     lint = _lint_steps(change, facts, config, left_out)
-    tests, cut = _test_steps(
-        change, selection, facts, config, ask, seconds=seconds, left_out=left_out
+    # What was built before is mostly still there; only a clean build surely takes of the budget.
+    sure = _build_steps(change, facts, config, needs_build=True, clean=True) if clean_build else ()
+    division = _divide(
+        *(selection, config.config.tests, ask),
+        seconds=seconds,
+        built_in=sum(step_seconds(duration_key(step)) or 0.0 for step in sure),
+    )
+    tests = _test_steps(
+        *(change, selection, facts, config, ask),
+        division=division,
+        seconds=seconds,
+        left_out=left_out,
     )
     docs = _docs_steps(change, facts, config, ask, left_out)
     needs_build = any(step.needs for step in (*tests, *docs))
@@ -114,7 +138,9 @@ def make_plan(
     elif not build:
         left_out.append("build: nothing in this change needs one")
     steps = _chosen((*lint, *build, *tests, *docs), ask)
+    tested = any(step.role is Role.TESTS for step in steps)
     incomplete = [f"--only {name}" for name in ask.only] + [f"--skip {name}" for name in ask.skip]
+    incomplete += [f"--shard {ask.shard}"] if division.elsewhere else []
     unavailable = ("benchmarks: this version of presubmit does not run them",)
     return Plan(
         tier=ask.tier,
@@ -122,7 +148,8 @@ def make_plan(
         left_out=tuple(left_out),
         incomplete=tuple(incomplete),
         unavailable=unavailable if ask.tier is Tier.FULL else (),
-        budget_cut=cut if any(step.role is Role.TESTS for step in steps) else (),
+        budget_cut=division.cut if tested else (),
+        elsewhere=division.elsewhere if tested or not tests else (),
     )
 
 
@@ -426,6 +453,44 @@ def _upstream_lines(config: Sourced) -> tuple[str, ...]:
 # --- tests ----------------------------------------------------------------------------------------------------------
 
 
+class _Division(Value, frozen=True, kw_only=True):
+    """The chosen tests as this run divides them, and what of them it leaves to nobody and to other machines."""
+
+    mode: Mode = Mode.ALL
+    kept: tuple[ChosenTest, ...] = ()
+    shares: tuple[Share, ...] = ()
+    cut: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+
+
+def _divide(
+    selection: Selection,
+    tests: TestsConfig,
+    ask: Ask,
+    *,
+    seconds: Mapping[str, float],
+    built_in: float,
+) -> _Division:
+    """Take this machine's tests, what the budget has room for, and share it among processes.
+
+    `built_in` are the seconds that the build is known to take of the budget.
+    """
+    kept = tuple(sorted(selection.tests, key=lambda test: test.rank))
+    if ask.arguments or ask.ids:
+        return _Division(kept=kept, shares=(Share(files=()),))
+    cut: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    if ask.shard is not None:
+        kept, elsewhere = shards.of_shard(kept, ask.shard, serial=tests.serial)
+    if ask.budget is not None:
+        kept, cut = shards.within_budget(kept, seconds, ask.budget - built_in)
+    mode = Mode.SCOPED if cut or elsewhere else selection.mode
+    shares = shards.share(kept, seconds, tests.shards, serial=tests.serial)
+    if len(shares) == 1 and mode is Mode.ALL:
+        shares = [Share(files=())]
+    return _Division(mode=mode, kept=kept, shares=tuple(shares), cut=cut, elsewhere=elsewhere)
+
+
 def _test_steps(
     change: Change,
     selection: Selection,
@@ -433,40 +498,45 @@ def _test_steps(
     config: Sourced,
     ask: Ask,
     *,
+    division: _Division,
     seconds: Mapping[str, float],
     left_out: list[str],
-) -> tuple[list[PlanStep], tuple[str, ...]]:
+) -> list[PlanStep]:
     tests = config.config.tests
     asked = bool(ask.arguments or ask.ids)
     if selection.mode is Mode.NONE and not asked:
         left_out.append(f"tests: {selection.why or 'no test is affected'}")
-        return [], ()
+        return []
     if ask.tier is Tier.QUICK and facts.native and not asked:
         left_out.append("tests: they need a build, which tier quick leaves out")
-        return [], ()
-    shards: list[tuple[str, ...]] = [()]
-    cut: tuple[str, ...] = ()
-    if asked:
-        mode = Mode.ALL
-        why = "as asked on the command line"
-    else:
-        files, cut = _within_budget(selection, seconds, ask.budget)
-        mode = Mode.SCOPED if cut else selection.mode
-        count = max(1, min(tests.shards, len(files)))
-        if mode is not Mode.ALL or count > 1:
-            shards = balance(files, seconds, count)
-        why = selection.why
+        return []
+    if not division.shares:
+        left_out.append(f"tests: shard {ask.shard} has none of the affected test files")
+        return []
+    options: tuple[str, ...] = ()
+    shares = division.shares
+    if not asked:
+        options, problem = _worker_options(tests, facts, division, seconds)
+        left_out += [problem] if problem else []
+    record, unrecorded = _recording(tests, division, ask, seconds)
+    left_out += [unrecorded] if unrecorded else []
+    if record is not None:
+        options = ()  # one process is recorded
+    if options:
+        shares = _with_serial_apart(division, seconds, tests.serial)
     native = any(convention.is_native(p) for f in change.files for p in f.paths)
     steps = []
-    for number, files_of in enumerate(shards, start=1):
-        chosen = files_of or tuple(t.path for t in selection.tests)
+    for number, part in enumerate(shares, start=1):
         work = Tests(
             command=(),
-            mode=Mode.SCOPED if files_of else mode,
-            files=files_of,
+            mode=Mode.SCOPED if part.files else division.mode,
+            files=part.files,
             ids=ask.ids,
+            within=part.within,
+            without=part.without,
+            record=record,
             shard=number,
-            shards=len(shards),
+            shards=len(shares),
             arguments=ask.arguments,
             retries=tests.retries if ask.retries is None else ask.retries,
             max_retried=tests.max_retried,
@@ -479,19 +549,64 @@ def _test_steps(
             timeout=tests.timeout,
         )
         work = with_command(work, config)
+        if number == 1:
+            work = msgspec.structs.replace(work, command=(*work.command, *options))
         steps.append(
             PlanStep(
                 id=f"tests.{number}",
                 role=Role.TESTS,
-                title="tests" if len(shards) == 1 else f"tests {number}/{len(shards)}",
+                title="tests" if len(shares) == 1 else f"tests {number}/{len(shares)}",
                 work=work,
                 origin=_origin(config, "tests.command", "convention: pytest"),
-                why=why,
+                why="as asked on the command line" if asked else selection.why,
                 needs=("build.1",),
-                expected_seconds=_expected(chosen, seconds) if not asked else None,
+                expected_seconds=None if asked else _expected(part, division.kept, seconds),
             )
         )
-    return steps, cut
+    return steps
+
+
+def _recording(
+    tests: TestsConfig, division: _Division, ask: Ask, seconds: Mapping[str, float]
+) -> tuple[float | None, str]:
+    """Say for how many seconds of testing the tests are recorded, or why they are not.
+
+    A recorded run takes up to twice as long, so it is one only where that costs less than a minute, or where nobody
+    knows: the recorder then stops by itself.
+    """
+    if tests.record == "yes":
+        return WITHOUT_END, ""
+    if tests.record == "no" or ask.arguments or ask.ids or ask.budget is not None:
+        return None, ""
+    known = shards.known_seconds(division.kept, seconds)
+    if known is None or known <= RECORDED_SECONDS:
+        return RECORDED_SECONDS, ""
+    return None, (
+        f"recording: the tests take about {known:.0f} s; `presubmit record` records them all once,"
+        " and later runs are narrowed by it"
+    )
+
+
+def _worker_options(
+    tests: TestsConfig, facts: Facts, division: _Division, seconds: Mapping[str, float]
+) -> tuple[tuple[str, ...], str]:
+    return xdist_options(
+        tests,
+        requirements=[line for some in facts.requirements.together for line in some.lines],
+        addopts=facts.addopts,
+        groups=facts.groups,
+        known=shards.known_seconds(division.kept, seconds),
+    )
+
+
+def _with_serial_apart(
+    division: _Division, seconds: Mapping[str, float], serial: Sequence[str]
+) -> tuple[Share, ...]:
+    """Give the files that must not run side by side a process without workers, after the one with them."""
+    apart, others = shards.part_serial(division.kept, serial)
+    if not apart or not others:
+        return division.shares
+    return tuple(part for some in (others, apart) for part in shards.share(some, seconds, 1))
 
 
 def with_command(work: Tests, config: Sourced) -> Tests:
@@ -519,41 +634,24 @@ def _origin(config: Sourced, option: str, otherwise: str) -> str:
     return found.removeprefix(UPSTREAM) if found.startswith(UPSTREAM) else f"config {found}"
 
 
-def _expected(files: Sequence[str], seconds: Mapping[str, float]) -> float | None:
-    known = [seconds[f] for f in files if f in seconds]
-    return round(sum(known), 1) if known else None
+def _expected(
+    part: Share, tests: Sequence[ChosenTest], seconds: Mapping[str, float]
+) -> float | None:
+    mine = [test for test in tests if not part.files or test.path in set(part.files)]
+    known = shards.known_seconds(mine, seconds)
+    if known is None:
+        return None
+    parted = part.without or set(part.within) != {one for test in mine for one in test.ids}
+    return round(part.seconds if part.files and parted else known, 1)
 
 
-def _within_budget(
-    selection: Selection, seconds: Mapping[str, float], budget: float | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Cut the ranked files where their known seconds outgrow the budget; (kept, cut)."""
-    ranked = sorted(selection.tests, key=lambda test: test.rank)
-    if budget is None or not seconds:
-        return tuple(test.path for test in selection.tests), ()
-    usual = sum(seconds.values()) / len(seconds)
-    kept: list[str] = []
-    cut: list[str] = []
-    spent = 0.0
-    for test in ranked:
-        spent += seconds.get(test.path, usual)
-        (kept if not cut and (spent <= budget or not kept) else cut).append(test.path)
-    return tuple(kept), tuple(cut)
-
-
-def balance(
-    files: Sequence[str], seconds: Mapping[str, float], count: int
-) -> list[tuple[str, ...]]:
-    """Share files over `count` shards by their known seconds, longest first; each shard keeps the files' order."""
-    usual = sum(seconds.values()) / len(seconds) if seconds else 1.0
-    loads = [0.0] * count
-    shards: list[set[str]] = [set() for _ in range(count)]
-    for path in sorted(files, key=lambda f: (-seconds.get(f, usual), f)):
-        # By number where seconds say nothing (0.000): no shard may stay empty.
-        lightest = min(range(count), key=lambda shard: (loads[shard], len(shards[shard])))
-        loads[lightest] += seconds.get(path, usual)
-        shards[lightest].add(path)
-    return [tuple(f for f in files if f in shard) for shard in shards]
+def planned_tests(plan: Plan) -> tuple[str, ...]:
+    """Give what the test steps run: files, and ids where a file is narrowed; nothing where all of the suite runs."""
+    works = [step.work for step in plan.steps if isinstance(step.work, Tests)]
+    parted = {one.partition("::")[0] for work in works for one in work.without}
+    units = (unit for work in works for unit in shards.units_of(work.files, work.within))
+    found = (path if (path := unit.partition("::")[0]) in parted else unit for unit in units)
+    return tuple(dict.fromkeys(found))
 
 
 # --- docs -----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ import msgspec
 
 from presubmit.change import read_change, read_repository
 from presubmit.change.authors import read_circle
+from presubmit.change.coedit import coedit_scores, read_edits
+from presubmit.change.diff import missing_objects, read_blobs
 from presubmit.config import (
     make_config,
     project_files,
@@ -21,18 +24,32 @@ from presubmit.facts import TreeReader, read_changed_definitions, read_facts
 from presubmit.plan import Ask, make_plan
 from presubmit.replay.lanes import repository_id
 from presubmit.report.folder import find_run, read_run
-from presubmit.selector import SqliteCache, make_layout, read_tree, select
-from presubmit.values import Change, Plan, Selection, TargetKind, Tier
+from presubmit.selector import SqliteCache, choose, make_scene, read_tree
+from presubmit.selector.ranking import Signals, rank
+from presubmit.selector.recorded_scene import StaticSetting, by_recordings
+from presubmit.selector.recorded_store import read_stored, setting_of
+from presubmit.selector.shards import recorded_seconds
+from presubmit.values import (
+    Change,
+    ChosenTest,
+    FileStatus,
+    Mode,
+    Plan,
+    Reason,
+    Selection,
+    TargetKind,
+    Tier,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from presubmit.change.mirror import Mirror
     from presubmit.change.repository import Repository
     from presubmit.config import Sourced
     from presubmit.history import History
     from presubmit.plan import Facts
-    from presubmit.selector import Layout, Tree
+    from presubmit.selector import Layout
+    from presubmit.selector.shards import Shard
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +76,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: bool = False
     fresh: bool = False
     budget: float | None = None
+    shard: Shard | None = None
+    """Which machine this is, of several that share the tests."""
     allow_partial: bool = False
     config: dict[str, Any] = {}
     """Options of the configuration that the command line sets."""
@@ -168,25 +187,87 @@ def _base_in_checkout(top: Path) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
-def read_selection(reading: Reading, mirror: Mirror, tests: str) -> tuple[Selection, Layout]:
-    """Select the tests on the checked-out head tree."""
+def read_selection(
+    reading: Reading,
+    tests: str,
+    history: History | None = None,
+    *,
+    setting: str | None = None,
+) -> tuple[Selection, Layout]:
+    """Select the tests of the tree under test; sources are read out of git, no checkout is made.
+
+    With a history, recorded runs narrow what is affected: those of a `setting`, or of the last one.
+    """
     change, config = reading.change, reading.config.config
-    paths = tuple(p for p in reading.head_reader.blobs if p not in change.submodules)
-    gone = [f.old_path or f.path for f in change.files if f.status in {"deleted", "renamed"}]
-    reading.base_reader.want(gone)
-    sources = {p: data for p in gone if (data := reading.base_reader.data(p)) is not None}
-    with SqliteCache(Path(change.common_dir) / "presubmit" / "imports.db") as cache:
-        tree: Tree = read_tree(
-            mirror.tree, paths, cache=cache, blobs=reading.head_reader.blobs, base=sources
+    with SqliteCache(Path(change.common_dir) / "presubmit" / "selection.db") as cache:
+        tree = read_tree(
+            reading.head_reader.source(),
+            base=reading.base_reader.source(),
+            changed=[path for file in change.files for path in file.paths],
+            gone=[
+                file.old_path or file.path
+                for file in change.files
+                if file.status in {FileStatus.DELETED, FileStatus.RENAMED}
+            ],
+            cache=cache,
         )
-    chosen = select(
-        change,
-        tree,
-        tests=tests,  # type: ignore[arg-type]
-        always=config.tests.always,
-        full_if=config.tests.full_if,
+        scene = make_scene(change, tree, config.tests.rules)
+        chosen = choose(
+            change,
+            scene,
+            tests=tests,  # type: ignore[arg-type]
+            always=config.tests.always,
+            full_if=config.tests.full_if,
+        )
+        runs = read_stored(history, setting) if history is not None else ()
+        if runs and tests == "affected":
+            chosen = by_recordings(change, scene, chosen, runs, _static(reading))
+    if tests == "all" and chosen.mode is Mode.NONE:
+        chosen = _everything(scene.layout.tests)
+    return chosen, scene.layout
+
+
+def _everything(tests: Iterable[str]) -> Selection:
+    """Choose all tests where the change itself calls for none."""
+    why = "all tests were asked for"
+    reason = Reason(rule="all", text=why)
+    every = tuple(ChosenTest(path=path, reasons=(reason,)) for path in sorted(tests))
+    return Selection(mode=Mode.ALL, tests=every, known=len(every), why=f"all tests: {why}")
+
+
+def _static(reading: Reading) -> StaticSetting:
+    """Give what the static choice is made with, to make it again for what changed since a recorded run."""
+    tests = reading.config.config.tests
+    repository = reading.repository
+
+    def read(blobs: Iterable[str]) -> dict[str, bytes]:
+        wanted = set(blobs)
+        # Objects of a recorded tree may be gone: what cannot be read may have changed in any way.
+        return read_blobs(repository, wanted - missing_objects(repository, wanted))
+
+    return StaticSetting(
+        blobs=reading.head_reader.blobs,
+        base_blobs=reading.base_reader.blobs,
+        read=read,
+        now=datetime.now(UTC),
+        always=tests.always,
+        full_if=tests.full_if,
+        rules=tests.rules,
     )
-    return chosen, make_layout(paths, tree.configs, links=tree.links)
+
+
+def in_order(reading: Reading, selection: Selection, history: History) -> Selection:
+    """Put the chosen tests in the order in which they most likely fail."""
+    if not selection.tests:
+        return selection
+    changed = [path for file in reading.change.files for path in file.paths]
+    edits = read_edits(reading.repository, reading.change.base.commit)
+    signals = Signals(
+        failed=history.failed_tests(),
+        coedit=coedit_scores(edits, changed, [test.path for test in selection.tests]),
+        seconds=history.test_seconds(),
+    )
+    return msgspec.structs.replace(selection, tests=rank(selection.tests, signals))
 
 
 def read_ask(options: RunOptions, top: Path) -> Ask:
@@ -207,7 +288,18 @@ def read_ask(options: RunOptions, top: Path) -> Ask:
         retries=options.retries,
         exit_first=options.exit_first,
         budget=options.budget,
+        shard=options.shard,
     )
+
+
+def _seconds(
+    reading: Reading, options: RunOptions, history: History, setting: str
+) -> dict[str, float]:
+    """Give the known seconds of test files; of single tests, too, where something is divided by them."""
+    files = history.test_seconds()
+    if options.budget is None and reading.config.config.tests.shards == 1:
+        return files
+    return recorded_seconds(read_stored(history, setting), reading.head_reader.blobs) | files
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,11 +311,14 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     facts: Facts
 
 
-def plan_run(
-    reading: Reading, mirror: Mirror, options: RunOptions, history: History, *, clean: bool
-) -> Planned:
+def plan_run(reading: Reading, options: RunOptions, history: History, *, clean: bool) -> Planned:
     """Select and plan; an unchanged tree gives an empty plan, unless tests were asked for by name."""
-    selection, layout = read_selection(reading, mirror, options.tests)
+    tests = reading.config.config.tests
+    setting = setting_of(tests.command, tests.env)
+    # Machines that share the tests must choose alike, whatever each of them has recorded.
+    told = history if options.shard is None else None
+    selection, layout = read_selection(reading, options.tests, told, setting=setting)
+    selection = in_order(reading, selection, history)
     definitions = read_changed_definitions(
         reading.change, reading.base_reader, reading.head_reader, layout.settings
     )
@@ -241,7 +336,7 @@ def plan_run(
             facts,
             reading.config,
             ask,
-            seconds=history.test_seconds(),
+            seconds=_seconds(reading, options, history, setting),
             clean_build=clean,
             step_seconds=history.step_seconds,
         )

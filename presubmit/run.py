@@ -23,6 +23,7 @@ from presubmit.facts import read_facts, read_touched_tests, renamed_paths
 from presubmit.history import History
 from presubmit.plan import build_work, duration_key, with_command
 from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
+from presubmit.recording import keep_recording
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.lanes import Place
 from presubmit.replay.perform import KEEP, Head, Lanes, evidence_key, resumed, run_head
@@ -37,6 +38,7 @@ from presubmit.report.folder import (
 )
 from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, run_json
 from presubmit.report.markdown import render_report
+from presubmit.results.seconds import rows_of
 from presubmit.selector import make_layout
 from presubmit.selector.layout import is_test
 from presubmit.upstream_options import Taken, said_of
@@ -106,7 +108,7 @@ def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) ->
         raw = reading
         known = where if missing is None else None
         reading, taken = take_options(reading, options, known, environ, history)
-        planned = plan_run(reading, mirror, options, history, clean=clean)
+        planned = plan_run(reading, options, history, clean=clean)
         # A change with nothing to check needs no engine.
         if missing is not None and planned.plan.steps:
             raise missing
@@ -363,16 +365,20 @@ class _Run:
         if result.outcome is Outcome.PASSED and not self.options.arguments:
             key = evidence_key(step, self.change, self.place)
             self.history.write_evidence(key, encode(result).decode())
-        files: dict[str, float] = {}
-        failed: set[str] = set()
-        for case in result.cases:
-            path = case.id.partition("::")[0]
-            files[path] = files.get(path, 0.0) + case.seconds
-            if case.outcome in {"failed", "error"}:
-                failed.add(path)
-        self.history.write_tests(
-            (path, round(s, 3), "failed" if path in failed else "passed")
-            for path, s in files.items()
+        if isinstance(step.work, Tests) and result.recording:
+            self._keep_recording(step.work, result)
+        known = self.history.test_seconds()
+        self.history.write_tests(rows_of(step.work, result.cases, known))
+
+    def _keep_recording(self, work: Tests, result: StepResult) -> None:
+        """Keep what the tests were seen to run; a recording that cannot be used is left."""
+        keep_recording(
+            self.history,
+            self.folder / result.recording,
+            work,
+            result,
+            reading=self.reading,
+            known=self.planned.layout.tests,
         )
 
     def _show(self, result: StepResult) -> None:

@@ -43,6 +43,7 @@ def cmd_run_matrix(
         (options.arguments, "arguments after `--`"),
         (options.last_failed, "--last-failed"),
         (options.budget is not None, "--budget"),
+        (options.shard is not None, "--shard"),
     ):
         if given:
             raise UsageError(

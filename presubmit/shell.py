@@ -55,7 +55,6 @@ def cmd_shell(
         reading, _ = take_options(reading, options, where, environ, history)
         planned = plan_run(
             reading,
-            mirror,
             # The shell is for the whole tree: an environment is wanted though nothing may have changed.
             msgspec.structs.replace(options, tests="all"),
             history,

@@ -54,7 +54,7 @@ from presubmit.values import (
     encode,
 )
 from presubmit.verdict import judge
-from presubmit.where import boot_id, find_where, open_lane_mirror, start_connecting
+from presubmit.where import boot_id, find_where, start_connecting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -119,9 +119,7 @@ def _replay(options: ReplayOptions, terminal: Terminal, environ: Mapping[str, st
 
 def select_for(reading: Reading, tests: str) -> dict[str, Any] | None:
     """Select the tests that the change can affect, as the plugin is told of them; None where that is all of them."""
-    with open_lane_mirror(reading, "plan", wait=True) as mirror:
-        mirror.checkout(reading.change.target.snapshot)
-        selection, layout = read_selection(reading, mirror, tests)
+    selection, layout = read_selection(reading, tests)
     if selection.mode is Mode.ALL:
         return None
     known = [p for p in reading.head_reader.blobs if is_test(p, layout.settings)]

@@ -145,6 +145,13 @@ class ChosenTest(Value, frozen=True, kw_only=True):
     """The chosen tests of the file, without parameters (`tests/test_a.py::C::test_x`); empty: all of them."""
 
 
+class LeftOut(Value, frozen=True, kw_only=True):
+    """One test file that was not chosen, and by which rule."""
+
+    path: str
+    reasons: tuple[Reason, ...]
+
+
 class Selection(Value, frozen=True, kw_only=True):
     """The chosen test files, and what could not be decided (which only ever widens the choice)."""
 
@@ -157,6 +164,8 @@ class Selection(Value, frozen=True, kw_only=True):
     """Changed code files that no test reaches."""
     why: str = ""
     """In one sentence, why this mode."""
+    left_out: tuple[LeftOut, ...] = ()
+    """The test files that were not chosen."""
 
 
 # --- Plan -----------------------------------------------------------------------------------------------------------
@@ -260,6 +269,8 @@ class Tests(Value, frozen=True, kw_only=True, tag="tests"):
     """Single node ids (retries, base runs, --last-failed); they win over `files`."""
     within: tuple[str, ...] = ()
     """Ids that narrow some of `files` to these tests; a file that none of them names is run whole."""
+    without: tuple[str, ...] = ()
+    """Ids (of classes, too) of `files` that another shard runs."""
     record: float | None = None
     """Record what each test runs, until this many seconds of testing have passed; None: not at all."""
     shard: int = 1
@@ -337,7 +348,9 @@ class Plan(Value, frozen=True, kw_only=True):
     unavailable: tuple[str, ...] = ()
     """Parts of the tier that this presubmit cannot run: never green."""
     budget_cut: tuple[str, ...] = ()
-    """Affected test files that the budget left no room for."""
+    """Affected test files, and single tests of narrowed ones, that the budget left no room for."""
+    elsewhere: tuple[str, ...] = ()
+    """Affected test files that the other shards of `--shard` run, on other machines."""
 
 
 # --- Results --------------------------------------------------------------------------------------------------------
@@ -414,6 +427,8 @@ class Rerun(Value, frozen=True, kw_only=True):
     """`failed`, `passed` or `error`."""
     company: str = ""
     """The same, in the whole shard in the same order; empty where that was not run."""
+    recorded: bool = False
+    """The failure was met while the tests were recorded; no rerun is."""
 
 
 class StepResult(Value, frozen=True, kw_only=True):
@@ -439,6 +454,8 @@ class StepResult(Value, frozen=True, kw_only=True):
     """Why not every chosen test ran; empty where all did."""
     cached: bool = False
     junit: str = ""
+    recording: str = ""
+    """What was recorded of the tests, relative to the run folder."""
     patch: str = ""
     """A patch that tools made to the tree, relative to the run folder."""
     modules: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.errors import ExitCode
+from presubmit.plan import planned_tests
 from presubmit.values import (
     BaseResults,
     Case,
@@ -22,7 +23,6 @@ from presubmit.values import (
     Role,
     State,
     StepResult,
-    Tests,
     Verdict,
 )
 
@@ -85,6 +85,7 @@ def judge(
         *(f"{r.id}: {r.reason}" for r in skipped),
         *plan.unavailable,
         *([_cut(plan)] if plan.budget_cut else []),
+        *([_elsewhere(plan)] if plan.elsewhere else []),
         *(
             ["tests: nearly everything fails, on the base too: nothing can be told"]
             if hopeless
@@ -95,7 +96,9 @@ def judge(
         plan,
         failures,
         broken=bool(missing) or hopeless or any(r.required for r in errors),
-        partial=bool(cut or blind or skipped or plan.budget_cut or plan.unavailable),
+        partial=bool(
+            cut or blind or skipped or plan.budget_cut or plan.elsewhere or plan.unavailable
+        ),
         allow_partial=allow_partial,
     )
     return Verdict(
@@ -109,9 +112,16 @@ def judge(
 
 
 def _cut(plan: Plan) -> str:
-    affected = {f for step in plan.steps if isinstance(step.work, Tests) for f in step.work.files}
-    count = len(plan.budget_cut)
-    return f"{count} of {count + len(affected)} affected test files not run: budget"
+    every = (*plan.budget_cut, *planned_tests(plan))
+    single = any("::" in name for name in every)
+    what = "affected tests (a file counts as one)" if single else "affected test files"
+    return f"{len(plan.budget_cut)} of {len(every)} {what} not run: budget"
+
+
+def _elsewhere(plan: Plan) -> str:
+    mine = {name.partition("::")[0] for name in (*plan.budget_cut, *planned_tests(plan))}
+    count = len(plan.elsewhere)
+    return f"{count} of {count + len(mine)} affected test files not run: they are other shards'"
 
 
 def _end(
@@ -198,7 +208,13 @@ def class_of_case(  # noqa: C901, PLR0911 - one table of decisions, read from to
         if again.company == "passed":
             mine = found in {"passed", "absent"} or definition_of(case.id) in touched
             first = "; first seen with this change" if mine else ""
-            return FailureClass.FLAKY, found, f"failed, then passed in the same setting{first}"
+            # Nobody can tell chance from the recorder by one pass without it.
+            how = " (it was recorded the first time: run --no-record)" if again.recorded else ""
+            return (
+                FailureClass.FLAKY,
+                found,
+                f"failed, then passed in the same setting{how}{first}",
+            )
         if again.company == "failed":
             return FailureClass.NEW, found, "order-dependent: fails in company, passes alone"
         return FailureClass.NEW, found, "passes alone; the whole shard was not run again"

@@ -135,6 +135,17 @@ def _parse_batch(data: bytes) -> Iterable[tuple[str, bytes]]:
         position = start + size + 1
 
 
+def holds_word(repository: Repository, commit: str, word: str) -> bool:
+    """Tell whether some file at `commit` holds a word."""
+    done = git(
+        *("grep", "-q", "-F", "-e", word, commit),
+        cwd=repository.top,
+        env=repository.object_env,
+        check=False,
+    )
+    return done.exit_code == 0
+
+
 def missing_objects(
     repository: Repository, names: Iterable[str], *, env: Mapping[str, str] | None = None
 ) -> set[str]:

@@ -11,6 +11,7 @@ import rich_click as click
 
 from presubmit.errors import UsageError
 from presubmit.reading import RunOptions
+from presubmit.selector.shards import Shard
 from presubmit.values import TargetKind, Tier
 
 if TYPE_CHECKING:
@@ -32,6 +33,23 @@ class Seconds(click.ParamType[float]):
         if found is None:
             self.fail(f"{value!r} is not a time; write 90s or 5m", param, ctx)
         return float(found.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[found.group(2)]
+
+
+class ShardOf(click.ParamType[Shard]):
+    """One of several machines: `2/4`."""
+
+    name = "I/N"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Shard:
+        """Give the shard; a usage error for anything else."""
+        if isinstance(value, Shard):
+            return value
+        found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", str(value).strip(), re.ASCII)
+        if found is None or not 1 <= int(found.group(1)) <= int(found.group(2)):
+            self.fail(f"{value!r} is no shard; write 2/4 for the second of four", param, ctx)
+        return Shard(number=int(found.group(1)), count=int(found.group(2)))
 
 
 def _split(
@@ -97,7 +115,12 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--budget",
                 type=Seconds(),
-                help="Most time to spend; the nearest tests come first, the rest is named.",
+                help="Most time to spend; the likeliest to fail come first, the rest is named (exit 4).",
+            ),
+            click.option(
+                "--shard",
+                type=ShardOf(),
+                help="Run one of N parts of the affected tests, on each machine another (exit 4: see --allow-partial).",
             ),
         )
     ):
@@ -149,6 +172,16 @@ def make_options(values: dict[str, Any]) -> RunOptions:
     resume, fresh = values.get("resume", False), values.get("fresh", False)
     if resume and fresh:
         raise UsageError("--resume and --fresh contradict each other", hint="give one of them")
+    shard = values.get("shard")
+    for given, name in (
+        (values.get("arguments"), "arguments after `--`"),
+        (values.get("last_failed"), "--last-failed"),
+    ):
+        if shard is not None and given:
+            raise UsageError(
+                f"--shard and {name} contradict each other",
+                hint="shards are parts of the affected tests; leave one of them out",
+            )
     return RunOptions(
         start=Path.cwd(),
         base=values.get("base"),
@@ -171,6 +204,7 @@ def make_options(values: dict[str, Any]) -> RunOptions:
         resume=resume,
         fresh=fresh,
         budget=values.get("budget"),
+        shard=shard,
         allow_partial=values.get("allow_partial", False),
         arguments=tuple(values.get("arguments", ())),
     )

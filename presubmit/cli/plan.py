@@ -50,7 +50,7 @@ def plan(*, as_json: bool, upstream: bool, **values: Any) -> int:  # noqa: ANN40
     from presubmit.report.plan import plan_json, render_plan  # noqa: PLC0415
     from presubmit.upstream_options import said_of  # noqa: PLC0415
     from presubmit.upstream_taking import take_options  # noqa: PLC0415
-    from presubmit.where import history_path, open_lane_mirror  # noqa: PLC0415
+    from presubmit.where import history_path  # noqa: PLC0415
 
     options = make_options(values)
     if upstream:
@@ -69,10 +69,8 @@ def plan(*, as_json: bool, upstream: bool, **values: Any) -> int:  # noqa: ANN40
     reading = read_all(options, os.environ)
     with ExitStack() as stack:
         history = stack.enter_context(History(history_path(reading)))
-        mirror = stack.enter_context(open_lane_mirror(reading, "plan", wait=True))
-        mirror.checkout(reading.change.target.snapshot)
         reading, taken = take_options(reading, options, None, os.environ, history)
-        planned = plan_run(reading, mirror, options, history, clean=False)
+        planned = plan_run(reading, options, history, clean=False)
     if as_json:
         click.echo(
             json.dumps(plan_json(reading.change, planned.plan, planned.selection), indent=1)

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+import msgspec
 import rich_click as click
 
 from presubmit.cli.options import (
@@ -38,6 +39,7 @@ from presubmit.cli.options import (
 )
 @click.option("--resume", is_flag=True, help="Reuse steps that ran green on this very tree.")
 @click.option("--fresh", is_flag=True, help="Build from a clean tree, reuse nothing built before.")
+@click.option("--no-record", is_flag=True, help="Do not record what the tests run.")
 @click.option("--allow-partial", is_flag=True, help="Exit 0 though required steps did not run.")
 @click.option(
     "--output",
@@ -47,7 +49,7 @@ from presubmit.cli.options import (
     help="How to print; json prints run.json at the end and nothing else.",
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- TEST ARGS…]")
-def run(output: str, matrix: str, **values: Any) -> int:  # noqa: ANN401 - click's parameters
+def run(output: str, matrix: str, *, no_record: bool, **values: Any) -> int:  # noqa: ANN401 - click's parameters
     """Check this change the way upstream CI would.
 
     Lints the changed files, builds the project, runs the tests that the change can affect and checks
@@ -68,6 +70,9 @@ def run(output: str, matrix: str, **values: Any) -> int:  # noqa: ANN401 - click
     from presubmit.run import cmd_run  # noqa: PLC0415 - git and the rest cost 0.2 s
 
     options = make_options(values)
+    if no_record:
+        config = {**options.config, "tests.record": "no"}
+        options = msgspec.structs.replace(options, config=config)
     stream = sys.stdout or io.StringIO()
     chosen = "quiet" if output == "json" else choose_output(output, os.environ, stream)
     with Terminal(chosen) as terminal:

@@ -49,3 +49,8 @@ EARLY_VARIABLE = "PRESUBMIT_EARLY"
 
 PLUGIN = "presubmit_pytest_plugin"
 """The module name that the pytest plugin is mounted and loaded under."""
+
+RECORDER = "presubmit-recorder"
+"""The folder beside the plugin that holds the recorder; no module can have such a name."""
+TRACER = "recorder"
+"""The folder of an environment that coverage is installed into, for its tracer."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from packaging.requirements import InvalidRequirement, Requirement
 
 from presubmit.convention import is_local_requirement
+from presubmit.replay.assignment import TRACER
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
 from presubmit.replay.steps import network_of, trouble
@@ -32,6 +33,10 @@ _NETWORK_FAULT: Final = re.compile(
     r"|Max retries exceeded|Temporary failure in name resolution|Name or service not known|ProxyError"
     r"|ReadTimeoutError|ConnectTimeoutError|Could not fetch URL|Network is unreachable",
 )
+_COVERAGE: Final = "coverage>=7.2,<7.18"
+"""For Python 3.8 there is 7.6.1. Of it the C tracer alone is used, and whether that works here is tried out."""
+TRACER_READY: Final = "presubmit-ready"
+"""Marks a folder whose tracer was tried out, in the environment's own Python."""
 _LEAST_SPACE: Final = 1 << 20
 _NO_SUCH_VERSION: Final = re.compile(r"\(from versions: none\)")
 
@@ -98,6 +103,7 @@ def run_build(bench: Bench, work: Build) -> StepResult:
         modules=modules,
         project=builder.project,
         notes=builder.notes,
+        recorder=builder.unrecorded,
     )
     return builder.result(Outcome.PASSED, modules=tuple(modules))
 
@@ -109,6 +115,8 @@ class _Builder:
         self.notes = [*notes]
         self.command: tuple[str, ...] = ()
         self.project = work.project
+        self.unrecorded = ""
+        """Why no run in this environment can be recorded."""
         self.network: NetworkSettings = network_of(bench.lane)
         self.python = f"{bench.lane.environment}/venv/bin/python"
 
@@ -120,6 +128,7 @@ class _Builder:
         self._environment()
         self.bench.say("installing requirements")
         self._requirements()
+        self._tracer()
         if work.mode == "none":
             return []
         if work.stale_generated:
@@ -197,6 +206,32 @@ class _Builder:
         if local:
             # A path, URL or repository is code that the change may have written: no credentials.
             self._install(local, "local requirements", project_code=True)
+
+    def _tracer(self) -> None:
+        """Install coverage in a folder of its own, for recorded runs; that it is not there harms nothing else.
+
+        The project's tests must not see it: neither a distribution more nor another version of one.
+        """
+        folder = f"{self.bench.lane.environment}/{TRACER}"
+        ready = Path(self.bench.lane.host_environment) / TRACER / TRACER_READY
+        if ready.is_file() and not ready.is_symlink():
+            return
+        shutil.rmtree(ready.parent, ignore_errors=True)
+        options = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "15")
+        command = (self.python, *_PIP, "install", *options, "--target", folder, _COVERAGE)
+        with OutputFolder(self.bench.lane) as out:
+            done = self._run(command, cwd=out.inside, env=self.network.env_full)
+            if done.ok:
+                done = self._run(
+                    (self.python, "-I", "-c", script("presubmit_recorder/tracer"), folder),
+                    cwd=out.inside,
+                    env={},
+                    shown="# does coverage's tracer work here?",
+                )
+        if done.ok:
+            ready.touch()
+        else:
+            self.unrecorded = _last_error(done.tail)
 
     def _install(
         self,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +18,7 @@ from presubmit.container.model import BoxMount, BoxSpec, Limits
 from presubmit.container.network import read_network_settings
 from presubmit.container.options import parse_options, size
 from presubmit.errors import ConfigError, PresubmitError
-from presubmit.replay.assignment import PLUGIN, Lane
+from presubmit.replay.assignment import PLUGIN, RECORDER, Lane
 from presubmit.values import encode
 
 if TYPE_CHECKING:
@@ -71,18 +73,27 @@ class OpenLane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plugin_folder(cache: Path) -> Path:
-    """Give a folder that holds nothing but the pytest plugin, under the name that it is imported by.
+    """Give a folder that holds nothing but the pytest plugin, under the name that it is imported by, and the recorder.
 
-    The folder is on the tests' import path, so nothing else of presubmit may lie in it.
+    The folder is on the tests' import path, so nothing else of presubmit may lie in it; that of the recorder is a
+    folder inside it, which only a recorded run has on its path.
     """
-    source = Path(__file__).with_name("pytest_plugin.py").read_bytes()
-    folder = cache / f"plugin-{hashlib.sha256(source).hexdigest()[:12]}"
-    target = folder / f"{PLUGIN}.py"
-    if not target.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f"{os.getpid()}.tmp"
-        temporary.write_bytes(source)
-        temporary.replace(target)
+    here = Path(__file__).parent
+    files = {f"{PLUGIN}.py": here / "pytest_plugin.py"}
+    for source in (here / "inside/sitecustomize.py", *(here / "inside").glob("*/*.py")):
+        files[f"{RECORDER}/{source.relative_to(here / 'inside')}"] = source
+    contents = {name: source.read_bytes() for name, source in sorted(files.items())}
+    digest = hashlib.sha256(b"".join(name.encode() + it for name, it in contents.items()))
+    folder = cache / f"plugin-{digest.hexdigest()[:12]}"
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix="plugin-") as made:
+            for name, content in contents.items():
+                target = Path(made) / "made" / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+            with contextlib.suppress(OSError):  # another run of presubmit was quicker
+                Path(made, "made").rename(folder)
     return folder
 
 

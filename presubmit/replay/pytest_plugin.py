@@ -41,6 +41,9 @@ class _Run:
         self.rootdir = str(getattr(config, "rootpath", None) or config.rootdir)
         self.files: Set[str] = set()
         self.ids: Set[str] = set()
+        self.within: Dict[str, Set[str]] = {}
+        self.without: Set[str] = set()
+        self.widened: Dict[str, List[str]] = {}
         self.known: Optional[Set[str]] = None
         self.watch: List[str] = []
         self.narrow = False
@@ -64,6 +67,9 @@ class _Run:
         if mode not in ("all", "scoped"):
             raise ValueError("mode is neither all nor scoped")
         self.files, self.ids = set(files), set(ids)
+        for one in _strings(data, "within"):
+            self.within.setdefault(one.partition("::")[0], set()).add(one)
+        self.without = set(_strings(data, "without"))
         self.narrow = mode == "scoped" or bool(ids)
         self.none_is_fine = self.narrow and data.get("none_is_fine") is True
 
@@ -138,6 +144,17 @@ class _Run:
                 return True
         return False
 
+    def widen(self, items: List[Any]) -> None:
+        """Run a file whole where one of the ids that narrow it is not there: it is not known what took its place."""
+        met: Set[str] = set()
+        for item in items:
+            met.update(_starts(self.name(item.nodeid, _path_of(item))))
+        for place in [*self.within]:
+            lost = sorted(self.within[place] - met)
+            if lost:
+                self.widened[place] = lost
+                del self.within[place]
+
     def keeps(self, item: Any) -> bool:
         """Tell whether an item was chosen."""
         path = _path_of(item)
@@ -146,6 +163,11 @@ class _Run:
         place = self.relative(path)
         if place is not None:
             self.seen.add(place)
+        if self.narrow and not self.ids:
+            if not self.without.isdisjoint(_starts(name)):
+                return False
+            if place in self.within and place in self.files:
+                return not self.within[place].isdisjoint(_starts(name))
         if self.ids:
             hits = [start for start in _starts(name) if start in self.ids]
             self.found_ids.update(hits)
@@ -181,6 +203,7 @@ class _Run:
             "collected": self.collected,
             "modules": self.modules(),
             "missing": self.missing(),
+            "widened": self.widened,
         }
 
     def finish(self, session: Any, exitstatus: Any) -> None:
@@ -264,6 +287,7 @@ def _merge(facts: Dict[str, Any], theirs: Dict[str, Any]) -> None:
     """Add what one xdist worker told: every worker collects everything, and loads what its tests need."""
     if not facts["collected"]:
         facts["missing"] = theirs["missing"]
+        facts["widened"] = theirs.get("widened", {})
     facts["collected"] = facts["collected"] or theirs["collected"]
     for count in ("selected", "deselected"):
         facts[count] = max(facts[count], theirs[count])
@@ -369,6 +393,35 @@ _taken = False
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: Any) -> None:
+    """Begin to record before the project's first conftest is imported, where a recording is asked for."""
+    path = os.environ.get(_VARIABLE)
+    if path and not _taken:
+        with contextlib.suppress(Exception):
+            _record(json.loads(_read(path)), early_config.known_args_namespace)
+
+
+def _record(data: Dict[str, Any], options: Any) -> None:
+    """Begin to record; the recorder lies in a folder of its own, and is there only if it is needed."""
+    told = data.get("recording")
+    if isinstance(told, dict):
+        from presubmit_recorder import (  # type: ignore[import-not-found]  # noqa: PLC0415 - see above
+            hooks,
+        )
+
+        hooks.begin(dict(told), options)
+
+
+def _recording_hooks(run: _Run) -> Any:
+    """Give the hooks that tell the recorder where pytest is, None where nothing is recorded."""
+    hooks = sys.modules.get("presubmit_recorder.hooks")
+    recorder = hooks.running() if hooks is not None else None
+    if hooks is None or recorder is None:
+        return None
+    return hooks.Hooks(recorder, run.name, run.relative, run.config)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: Any) -> None:
     """Read what was chosen, once in a process: sessions that the project's own tests start are none of ours."""
     global _taken  # noqa: PLW0603 - a plugin module has no other place that outlives a session
@@ -391,6 +444,12 @@ def pytest_configure(config: Any) -> None:
     with _Guard(run):
         run.take(data)
     config.pluginmanager.register(_Hooks(run), "presubmit-hooks")
+    with contextlib.suppress(Exception):
+        if run.worker:
+            _record(data, config.option)
+        recording = _recording_hooks(run)
+        if recording is not None:
+            config.pluginmanager.register(recording, "presubmit-recorder")
 
 
 class _NotChosen(pytest.File):
@@ -461,6 +520,8 @@ class _CommonHooks:
         with self.guard:
             kept: List[Any] = []
             dropped: List[Any] = []
+            if self.run.narrow and self.run.within:
+                self.run.widen(items)
             for item in items:
                 (kept if self.run.keeps(item) else dropped).append(item)
             self.run.collected = True

@@ -25,8 +25,11 @@ def rerun(
 
     A pass counts as `flaky` only in the same setting; failing in company and passing alone is another thing
     (DESIGN, section 3). `again(work, name)` runs tests on the sources as they were, in a box without leftovers:
-    a file that the first attempt wrote must not make the second one pass.
+    a file that the first attempt wrote must not make the second one pass. Nothing is recorded again, so a test that
+    fails of being recorded passes here.
     """
+    recorded = first.recording != ""
+    work = msgspec.structs.replace(work, record=None)
     failing = [c.id for c in first.cases if c.outcome in _FAILING and c.phase != "collect"]
     failing = failing[: work.max_retried]
     if not failing or not work.retries or first.outcome is not Outcome.FAILED:
@@ -37,7 +40,14 @@ def rerun(
         if not left:
             break
         narrow = msgspec.structs.replace(
-            work, mode=Mode.SCOPED, files=(), ids=tuple(left), exit_first=False, arguments=()
+            work,
+            mode=Mode.SCOPED,
+            files=(),
+            ids=tuple(left),
+            within=(),
+            without=(),
+            exit_first=False,
+            arguments=(),
         )
         alone |= outcomes(again(narrow, f"again{number}"), left)
     company: dict[str, str] = {}
@@ -47,7 +57,12 @@ def rerun(
     elif passed and first.seconds <= MOST_COMPANY_SECONDS:
         company = outcomes(again(work, "company"), passed)
     return tuple(
-        Rerun(id=test, alone=alone.get(test, "error"), company=company.get(test, ""))
+        Rerun(
+            id=test,
+            alone=alone.get(test, "error"),
+            company=company.get(test, ""),
+            recorded=recorded,
+        )
         for test in failing
     )
 

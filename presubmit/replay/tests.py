@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.container.model import ExecOutcome
-from presubmit.replay.assignment import PLUGIN
+from presubmit.replay.assignment import PLUGIN, RECORDER, TRACER
+from presubmit.replay.build import TRACER_READY, read_stamp
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
 from presubmit.replay.steps import trouble
@@ -57,6 +58,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     cut: str = ""
     """Why not every chosen test ran; empty where all did."""
+    recording: str = ""
+    """What was recorded, relative to the run folder."""
     unusable: bool = False
     """pytest ended by itself before it ran any test: it may not have understood its arguments."""
 
@@ -84,13 +87,17 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
     lane = bench.lane
     root = f"{lane.output}/tree" if work.off_path else lane.source
     with OutputFolder(lane) as out:
+        recording, unrecorded = _recording(bench, work, out.inside, root)
         selection = {
             "root": root,
             "mode": "all" if work.mode is Mode.ALL and not work.ids else "scoped",
             "files": list(work.files),
             "ids": list(work.ids),
+            "within": list(work.within),
+            "without": list(work.without),
             "record": f"{out.inside}/record.jsonl",
             "watch": list(_watched(bench.assignment.modules)),
+            **({"recording": recording} if recording else {}),
         }
         told = out.write("selection.json", json.dumps(selection).encode("ascii"))
         xml = f"{out.inside}/junit.xml"
@@ -99,12 +106,16 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
             command,
             timeout=max(1.0, work.timeout),
             cwd=root,
-            env=_environment(bench, work, told, xml, root),
+            env=_environment(bench, work, told, xml, root, recording=bool(recording)),
         )
         copies = Path(bench.folder)
         xml_copy = copies / "junit" / f"{name}.xml"
         record_copy = copies / "records" / f"{name}.jsonl"
         problems = [out.take("junit.xml", xml_copy), out.take("record.jsonl", record_copy)]
+        recording_copy = copies / "recordings" / f"{name}.jsonl"
+        if recording:
+            problem = out.take("recording.jsonl", recording_copy)
+            unrecorded = f"nothing was recorded: {problem}" if problem else ""
     report = junit.read_junit(xml_copy)
     recorded = record.read_record(record_copy)
     judged = pytest_exit.judge_pytest(
@@ -125,6 +136,8 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         notes.append("no record of the plugin: nothing proves which tests ran")
     if judged.cases and all(case.outcome is CaseOutcome.SKIPPED for case in judged.cases):
         notes.append("every test was skipped: nothing was tested")
+    if unrecorded:
+        notes.append(unrecorded)
     if done.leaked:
         notes.append(f"processes outlived the tests and were ended: {', '.join(done.leaked)}")
     return Attempt(
@@ -137,6 +150,7 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         narrowed=narrowed,
         notes=tuple(notes),
         cut=why_cut(recorded, judged.cases),
+        recording=f"recordings/{name}.jsonl" if recording_copy.exists() else "",
         unusable=done.outcome is ExecOutcome.EXITED
         and not trouble(done)
         and not judged.cases
@@ -174,12 +188,38 @@ def only_coverage_failed(judged: pytest_exit.Judged, tail: str) -> bool:
     )
 
 
-def _environment(bench: Bench, work: Tests, told: str, xml: str, root: str) -> dict[str, str]:
+def _recording(bench: Bench, work: Tests, out: str, root: str) -> tuple[dict[str, object], str]:
+    """Say what the recorder is told, nothing where none is to run; and why none runs though it should."""
+    lane = bench.lane
+    if work.record is None:
+        return {}, ""
+    if not (Path(lane.host_environment) / TRACER / TRACER_READY).is_file():
+        why = read_stamp(lane.host_environment).get("recorder") or "the next build installs it"
+        return (
+            {},
+            f"nothing was recorded: coverage is not installed beside the environment ({why})",
+        )
+    told: dict[str, object] = {
+        "file": f"{out}/recording.jsonl",
+        "root": root,
+        "source": lane.source,
+        "coverage": f"{lane.environment}/{TRACER}",
+        "seconds": work.record,
+        "project": work.project,
+    }
+    return told, ""
+
+
+def _environment(
+    bench: Bench, work: Tests, told: str, xml: str, root: str, *, recording: bool
+) -> dict[str, str]:
     """Tell pytest of the plugin, whoever starts it: make, tox and nox pass these on (facts: injection)."""
     given = assigned(work.env)
     own = given.get("PYTEST_ADDOPTS") or bench.lane.env.get("PYTEST_ADDOPTS", "")
     plugins = given.get("PYTEST_PLUGINS") or bench.lane.env.get("PYTEST_PLUGINS")
     path = [bench.lane.plugin]
+    if recording:
+        path.insert(0, f"{bench.lane.plugin}/{RECORDER}")
     if work.on_path:
         path.append(root)
     inherited = given.get("PYTHONPATH") or bench.lane.env.get("PYTHONPATH")
@@ -251,6 +291,7 @@ def _result(
         cases=cases,
         notes=attempt.notes if attempt else (),
         junit=attempt.junit if attempt else "",
+        recording=attempt.recording if attempt else "",
         loaded=attempt.modules if attempt else {},
         cut=attempt.cut if attempt else "",
     )

@@ -66,6 +66,7 @@ def run_json(
         "selection": {
             "mode": str(selection.mode),
             "chosen": len(selection.tests),
+            "narrowed": sum(1 for test in selection.tests if test.ids),
             "known": selection.known,
             "unsure": list(selection.unsure),
         },
@@ -75,6 +76,8 @@ def run_json(
         "not_run": list(verdict.not_run) if verdict else [],
         "left_out": list(facts.plan.left_out),
         "incomplete": list(facts.plan.incomplete),
+        "budget_cut": list(facts.plan.budget_cut),
+        "other_shards": list(facts.plan.elsewhere),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from presubmit.report.escape import for_code, for_code_in_table, for_markdown
+from presubmit.report.selection import named
 from presubmit.report.terminal import (
     closing_line,
     duration,
@@ -55,6 +56,7 @@ def render_report(
     parts += _list("Not run", verdict.not_run)
     parts += _list("Left out, and why", facts.plan.left_out)
     parts += _list("Cut by the budget", facts.plan.budget_cut)
+    parts += _list("In other shards (--shard), not run here", facts.plan.elsewhere)
     parts += _list("Could not be decided, so more was run", facts.selection.unsure)
     parts += _list("Changed code that no test reaches", facts.selection.unreached)
     parts += _list("Notes", verdict.notes)
@@ -63,7 +65,7 @@ def render_report(
     parts += _list("Advice (the project does not ask for it)", advice)
     parts += ["", "## Tests chosen", "", f"{for_markdown(facts.selection.why)}", ""]
     parts += [
-        f"- {for_code(test.path)}: {for_markdown(test.reasons[0].text if test.reasons else '')}"
+        f"- {for_code(named(test))}: {for_markdown(test.reasons[0].text if test.reasons else '')}"
         for test in facts.selection.tests[:200]
     ]
     return "\n".join(parts) + "\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from presubmit.report.escape import for_terminal
-from presubmit.report.terminal import duration, selection_in_words
+from presubmit.report.selection import named
+from presubmit.report.terminal import duration, elsewhere_in_words, selection_in_words
 from presubmit.values import builtins_of
 
 if TYPE_CHECKING:
@@ -46,14 +47,17 @@ def render_plan(change: Change, plan: Plan, selection: Selection) -> str:
     if any(step.role == "tests" for step in plan.steps):
         lines += ["", f"tests: {selection_in_words(selection, plan)}: {selection.why}"]
         lines += [
-            f"  {test.path}   {test.reasons[0].text if test.reasons else ''}"
+            f"  {named(test)}   {test.reasons[0].text if test.reasons else ''}"
             for test in selection.tests[:_MOST_TESTS]
         ]
         if len(selection.tests) > _MOST_TESTS:
-            lines.append(f"  and {len(selection.tests) - _MOST_TESTS} more: presubmit select")
+            lines.append(
+                f"  and {len(selection.tests) - _MOST_TESTS} more: presubmit select --explain"
+            )
     lines += [f"unsure: {text}" for text in selection.unsure]
     lines += [f"no test reaches: {path}" for path in selection.unreached]
     lines += [f"cut by the budget: {path}" for path in plan.budget_cut]
+    lines += [elsewhere_in_words(plan)] if plan.elsewhere else []
     lines += [f"not in it: {text}" for text in (*plan.left_out, *plan.unavailable)]
     seconds = [s.expected_seconds for s in plan.steps if s.expected_seconds is not None]
     known = f", about {duration(sum(seconds))} (from last runs)" if seconds else ""

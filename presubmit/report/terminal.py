@@ -10,8 +10,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, Self, TextIO
 
+from presubmit.plan import planned_tests
 from presubmit.report.escape import for_command_data, for_command_property, for_terminal, one_line
-from presubmit.values import FailureClass, Mode, Outcome, State
+from presubmit.values import FailureClass, Mode, Outcome, State, Tests, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -197,8 +198,8 @@ class Terminal:
             self.line(f"     unsure: {text}", "yellow")
         if len(selection.unsure) > 5:  # noqa: PLR2004
             self.line(f"     unsure: and {len(selection.unsure) - 5} more", "yellow")
-        for path in plan.budget_cut[:3]:
-            self.line(f"     cut by the budget: {path}", "yellow")
+        for text in _not_here(plan):
+            self.line(f"     {text}", "yellow")
         for text in plan.left_out:
             self.line(f"     not in it: {text}", "dim")
         self.line()
@@ -365,18 +366,36 @@ def grouped(failures: Sequence[Failure]) -> list[tuple[Failure, int]]:
 
 
 def selection_in_words(selection: Selection, plan: Plan) -> str:
-    """Say how many test files run: `3 of 20 files`, `all 20 files`."""
-    asked = [s for s in plan.steps if s.role == "tests"]
-    arguments = next((getattr(s.work, "arguments", ()) for s in asked), ())
-    ids = next((getattr(s.work, "ids", ()) for s in asked), ())
-    if arguments:
-        return f"as asked: {' '.join(arguments)}"
-    if ids:
-        return f"{len(ids)} that failed last"
-    chosen = len(selection.tests) - len(plan.budget_cut)
-    if selection.mode is Mode.ALL and not plan.budget_cut:
+    """Say how many test files run: `3 of 20 files`, `all 20 files`, `12 tests in 3 of 20 files`."""
+    works = [step.work for step in plan.steps if isinstance(step.work, Tests)]
+    first = works[0] if works else Tests(command=(), mode=Mode.NONE)
+    if first.arguments:
+        return f"as asked: {' '.join(first.arguments)}"
+    if first.ids:
+        return f"{len(first.ids)} that failed last"
+    whole = selection.mode is Mode.ALL and not plan.budget_cut and not plan.elsewhere
+    if whole:
         return f"all {selection.known} files"
-    return f"{chosen} of {selection.known} files"
+    files = {path for work in works for path in work.files} or {t.path for t in selection.tests}
+    units = planned_tests(plan)
+    said = f"{len(files)} of {selection.known} files"
+    narrowed = {unit.partition("::")[0] for unit in units if "::" in unit}
+    if narrowed == files:
+        return f"{counted(len(units), 'test')} in {said}"
+    return f"{said} (single tests of {len(narrowed)})" if narrowed else said
+
+
+def _not_here(plan: Plan) -> list[str]:
+    """Name what of the affected tests does not run here: the first few that the budget cut, and the other shards'."""
+    cut = [f"cut by the budget: {name}" for name in plan.budget_cut[:3]]
+    if len(plan.budget_cut) > len(cut):
+        cut.append(f"cut by the budget: and {len(plan.budget_cut) - len(cut)} more")
+    return [*cut, elsewhere_in_words(plan)] if plan.elsewhere else cut
+
+
+def elsewhere_in_words(plan: Plan) -> str:
+    """Say how many of the affected tests other machines run."""
+    return f"{counted(len(plan.elsewhere), 'affected test file')} in other shards: not run here"
 
 
 def what_came_of(result: StepResult) -> str:

@@ -275,6 +275,9 @@ def _notes(run: _Run) -> tuple[str, ...]:
     if record.missing:
         some = ", ".join(record.missing[:3]) + (", …" if len(record.missing) > 3 else "")  # noqa: PLR2004 - three
         notes.append(f"{len(record.missing)} chosen were not there to be run: {some}")
+    if record.widened:
+        some = ", ".join(record.widened[:3]) + (", …" if len(record.widened) > 3 else "")  # noqa: PLR2004 - three
+        notes.append(f"run whole, since tests that were chosen there are no more: {some}")
     if record.ended and junit.readable and _told(record.counts) != _told(junit.counts):
         notes.append(
             f"record and JUnit file disagree: {_said(record.counts)}; {_said(junit.counts)}"

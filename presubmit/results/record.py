@@ -50,6 +50,8 @@ class Record(Value, frozen=True):
     """Where each watched module was loaded from; None: it was not."""
     missing: tuple[str, ...] = ()
     """Chosen files or ids that pytest never met."""
+    widened: tuple[str, ...] = ()
+    """Files that were run whole, since an id that should have narrowed them was not there."""
     faults: tuple[str, ...] = ()
     """Errors of the plugin itself: the run went on un-narrowed."""
     junk: int = 0
@@ -158,10 +160,15 @@ class _Reading:
             missing=tuple(
                 dict.fromkeys(it for end in self.ends for it in _strings(end, "missing"))
             ),
+            widened=self._widened(),
             faults=tuple(self.faults),
             junk=self.junk,
             problems=(f"record: {self.junk} lines could not be read",) if self.junk else (),
         )
+
+    def _widened(self) -> tuple[str, ...]:
+        told = [it for end in self.ends if isinstance(it := end.get("widened"), dict)]
+        return tuple(sorted({name[:_LONGEST_NAME] for it in told for name in it}))
 
     def _modules(self) -> dict[str, str | None]:
         found: dict[str, str | None] = {}

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from presubmit.selector.cache import ImportCache, MemoryCache, SqliteCache
-from presubmit.selector.choose import Tests, select
+from presubmit.selector.cache import Cache, MemoryCache, SqliteCache
+from presubmit.selector.choose import Tests, choose, select
+from presubmit.selector.difference import Difference, compare
 from presubmit.selector.imports import Imports, read_imports
 from presubmit.selector.layout import Layout, make_layout
+from presubmit.selector.left_out import why_not
+from presubmit.selector.parsed import imports_of
 from presubmit.selector.rules import RULES, Effect, Reach, Rule
-from presubmit.selector.tree import Tree, imports_of, read_tree
+from presubmit.selector.scene import Scene, make_scene
+from presubmit.selector.tree import Source, Tree, read_tree
 
 __all__ = [
     "RULES",
+    "Cache",
+    "Difference",
     "Effect",
-    "ImportCache",
     "Imports",
     "Layout",
     "MemoryCache",
     "Reach",
     "Rule",
+    "Scene",
+    "Source",
     "SqliteCache",
     "Tests",
     "Tree",
+    "choose",
+    "compare",
     "imports_of",
     "make_layout",
+    "make_scene",
     "read_imports",
     "read_tree",
     "select",
+    "why_not",
 ]

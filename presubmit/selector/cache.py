@@ -1,52 +1,62 @@
-"""Keeps what was read from a Python source, by the source's content, so that only changed files are parsed again."""
+"""Keeps what was read from sources, by the sources' content, so that only changed files are parsed again."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
 import time
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, Self
-
-import msgspec
-
-from presubmit.selector.imports import Imports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
-_MOST_ROWS: Final = 200_000
 _BATCH: Final = 500
 
 
-class ImportCache(Protocol):
-    """Where parsed imports are kept between runs."""
+class Kind(StrEnum):
+    """What is kept; each kind has a table of its own."""
 
-    def load(self, keys: Sequence[str]) -> Mapping[str, Imports]:
+    IMPORTS = "imports"
+    SHAPES = "shapes"
+    PACKS = "packs"
+    """A whole tree's imports, or its file graph, in one row: thousands of rows take a second to load."""
+
+
+_MOST_ROWS: Final = {Kind.IMPORTS: 200_000, Kind.SHAPES: 200_000, Kind.PACKS: 6}
+_FORM: Final = 2
+"""The form of the tables: a database of another form is made anew."""
+
+
+class Cache(Protocol):
+    """Where encoded values are kept between runs."""
+
+    def load(self, kind: Kind, keys: Sequence[str]) -> Mapping[str, bytes]:
         """Give the values that are there; a missing key is simply absent."""
 
-    def store(self, entries: Mapping[str, Imports]) -> None:
+    def store(self, kind: Kind, entries: Mapping[str, bytes]) -> None:
         """Keep some values."""
 
 
 class MemoryCache:
-    """An ImportCache in a dict."""
+    """A Cache in dicts."""
 
     def __init__(self) -> None:
-        self.entries: dict[str, Imports] = {}
+        self.entries: dict[Kind, dict[str, bytes]] = {kind: {} for kind in Kind}
 
-    def load(self, keys: Sequence[str]) -> Mapping[str, Imports]:
+    def load(self, kind: Kind, keys: Sequence[str]) -> Mapping[str, bytes]:
         """Give the values that are there."""
-        return {key: self.entries[key] for key in keys if key in self.entries}
+        return {key: self.entries[kind][key] for key in keys if key in self.entries[kind]}
 
-    def store(self, entries: Mapping[str, Imports]) -> None:
+    def store(self, kind: Kind, entries: Mapping[str, bytes]) -> None:
         """Keep some values."""
-        self.entries.update(entries)
+        self.entries[kind].update(entries)
 
 
 class SqliteCache:
-    """An ImportCache in a SQLite file; a file that cannot be used is made anew, or done without."""
+    """A Cache in a SQLite file; a file that cannot be used is made anew, or done without."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -69,44 +79,40 @@ class SqliteCache:
             self._connection.close()
             self._connection = None
 
-    def load(self, keys: Sequence[str]) -> Mapping[str, Imports]:
-        """Give the values that are there; a row that does not fit counts as absent."""
-        found: dict[str, Imports] = {}
-        for key, value in self._rows(keys):
-            with contextlib.suppress(msgspec.MsgspecError, UnicodeError, TypeError):
-                found[key] = msgspec.json.decode(value, type=Imports)
-        return found
-
-    def store(self, entries: Mapping[str, Imports]) -> None:
-        """Keep some values, and forget the oldest beyond a bound."""
+    def load(self, kind: Kind, keys: Sequence[str]) -> Mapping[str, bytes]:
+        """Give the values that are there."""
+        rows: list[tuple[str, object]] = []
         if self._connection is None:
-            return
-        now = int(time.time())
-        rows = [(key, msgspec.json.encode(value), now) for key, value in entries.items()]
-        try:
-            with self._connection as connection:
-                connection.executemany("INSERT OR REPLACE INTO imports VALUES (?, ?, ?)", rows)
-                connection.execute(
-                    "DELETE FROM imports WHERE key IN (SELECT key FROM imports"
-                    " ORDER BY written DESC LIMIT -1 OFFSET ?)",
-                    (_MOST_ROWS,),
-                )
-        except sqlite3.Error as error:
-            self._give_up(error)
-
-    def _rows(self, keys: Sequence[str]) -> list[tuple[str, bytes]]:
-        rows: list[tuple[str, bytes]] = []
-        if self._connection is None:
-            return rows
+            return {}
         try:
             for start in range(0, len(keys), _BATCH):
                 batch = keys[start : start + _BATCH]
                 marks = ",".join("?" * len(batch))
-                query = f"SELECT key, value FROM imports WHERE key IN ({marks})"  # noqa: S608 - question marks only
+                query = f"SELECT key, value FROM {kind} WHERE key IN ({marks})"  # noqa: S608 - an enum's value, question marks
                 rows.extend(self._connection.execute(query, batch))
         except sqlite3.Error as error:
             self._give_up(error)
-        return rows
+        return {key: value for key, value in rows if isinstance(value, bytes)}
+
+    def store(self, kind: Kind, entries: Mapping[str, bytes]) -> None:
+        """Keep some values, and forget the oldest beyond a bound."""
+        if self._connection is None:
+            return
+        now = time.time()
+        rows = [(key, value, now) for key, value in entries.items()]
+        try:
+            with self._connection as connection:
+                connection.executemany(
+                    f"INSERT OR REPLACE INTO {kind} VALUES (?, ?, ?)",  # noqa: S608 - an enum's value
+                    rows,
+                )
+                connection.execute(
+                    f"DELETE FROM {kind} WHERE key IN (SELECT key FROM {kind}"  # noqa: S608 - the same
+                    " ORDER BY written DESC LIMIT -1 OFFSET ?)",
+                    (_MOST_ROWS[kind],),
+                )
+        except sqlite3.Error as error:
+            self._give_up(error)
 
     def _give_up(self, error: sqlite3.Error) -> None:
         """Go on without the database; one that is broken is removed, for the next run to make anew."""
@@ -131,20 +137,26 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS imports"
-            " (key TEXT PRIMARY KEY, value BLOB NOT NULL, written INTEGER NOT NULL) WITHOUT ROWID"
-        )
-        connection.execute("SELECT key, value, written FROM imports LIMIT 1").fetchone()
-    except sqlite3.OperationalError as error:
-        connection.close()
-        if "no such column" in str(error):
-            raise sqlite3.DatabaseError("the table has another form") from error
-        raise
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version not in {0, _FORM} or (version == 0 and _has_tables(connection)):
+            raise sqlite3.DatabaseError("the tables have another form")
+        for kind in Kind:
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {kind}"
+                " (key TEXT PRIMARY KEY, value BLOB NOT NULL, written REAL NOT NULL)"
+            )
+            connection.execute(
+                f"CREATE INDEX IF NOT EXISTS {kind}_written ON {kind} (written)",
+            )
+        connection.execute(f"PRAGMA user_version={_FORM}")
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
 
 
 def _remove(path: Path) -> None:

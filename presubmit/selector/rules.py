@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from presubmit.selector.layout import in_test_folder, is_python, is_test
+from presubmit.selector import patterns
+from presubmit.selector.layout import in_test_folder, is_python, is_test, matches_glob
 from presubmit.values import Value
 
 if TYPE_CHECKING:
@@ -27,6 +28,12 @@ class Reach(StrEnum):
     """The tests that depend on it; no such test is a thing that presubmit is unsure about."""
     MENTIONS = "mentions"
     """The tests that name it, which may be none."""
+    DATA = "data"
+    """The tests that may read it: that name it, else those of its package or folder, else all."""
+    TESTS = "tests"
+    """The tests that the configuration names for it."""
+    NONE = "none"
+    """No test."""
 
 
 class Effect(Value, frozen=True):
@@ -35,6 +42,8 @@ class Effect(Value, frozen=True):
     reach: Reach
     text: str
     unsure: bool = False
+    tests: str = ""
+    """A pattern of test files, for `Reach.TESTS`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +57,14 @@ class Surroundings:
     submodules: frozenset[str]
     untracked: frozenset[str] = frozenset()
     """Files of the tree under test that git does not track."""
+    modes: frozenset[str] = frozenset()
+    """Files of which the mode or the type changed."""
+    quiet: frozenset[str] = frozenset()
+    """Python files of which only comments, layout or docstrings changed."""
+    fixtures: frozenset[str] = frozenset()
+    """conftest.py files of which only bodies of fixtures and helpers changed."""
+    configured: Mapping[str, str] = field(default_factory=dict)
+    """The user's own rules: pattern -> `none`, `all` or a pattern of test files."""
 
 
 class Rule(Protocol):
@@ -57,263 +74,20 @@ class Rule(Protocol):
         """Judge one path."""
 
 
-_BUILD_NAMES: Final = (
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "meson.build",
-    "meson.options",
-    "meson_options.txt",
-    "CMakeLists.txt",
-    "CMakePresets.json",
-    "MANIFEST.in",
-    "requirements*.txt",
-    "requirements*.in",
-    "constraints*.txt",
-    "*requirements.txt",
-    "environment*.yml",
-    "environment*.yaml",
-    "*.lock",
-    "pylock*.toml",
-    "package-lock.json",
-    "Pipfile",
-    "tox.ini",
-    "tox.toml",
-    "pytest.ini",
-    ".pytest.ini",
-    "pytest.toml",
-    ".pytest.toml",
-    ".coveragerc",
-    "noxfile.py",
-    "tasks.py",
-    "dodo.py",
-    "versioneer.py",
-    "hatch_build.py",
-    "build.py",
-    "Makefile",
-    "GNUmakefile",
-    "makefile",
-    "*.mk",
-    "*.cmake",
-    "BUILD",
-    "BUILD.bazel",
-    "WORKSPACE",
-    "*.bzl",
-    "Cargo.toml",
-    "Dockerfile*",
-    "*.dockerfile",
-    "Containerfile*",
-    "docker-compose*",
-    "compose.y*ml",
-    ".dockerignore",
-    ".gitmodules",
-    ".gitattributes",
-    ".python-version*",
-    "runtime.txt",
-    "*.pth",
-    "sitecustomize.py",
-    "azure-pipelines*.yml",
-    ".gitlab-ci.yml",
-    ".travis.yml",
-    "appveyor.yml",
-    ".appveyor.yml",
-    ".cirrus.yml",
-    "Jenkinsfile",
-)
-_BUILD_FOLDERS: Final = (
-    ".github/workflows/",
-    ".github/actions/",
-    ".github/scripts/",
-    ".circleci/",
-    ".devcontainer/",
-    ".ci/",
-    "requirements/",
-    "cmake/",
-)
-_EDITOR_NAMES: Final = (
-    "presubmit.toml",
-    ".editorconfig",
-    "*.swp",
-    "*~",
-    ".DS_Store",
-    "*.code-workspace",
-    ".git-blame-ignore-revs",
-    ".gitignore",
-    ".mailmap",
-    ".gitkeep",
-)
-_EDITOR_FOLDERS: Final = (".presubmit/", ".vscode/", ".idea/", ".vim/", ".zed/", ".claude/")
-_LINT_NAMES: Final = (
-    ".pre-commit-config.yaml",
-    ".pre-commit-hooks.yaml",
-    ".flake8",
-    "ruff.toml",
-    ".ruff.toml",
-    ".pylintrc",
-    "pylintrc",
-    "mypy.ini",
-    ".mypy.ini",
-    "pyrightconfig.json",
-    ".isort.cfg",
-    ".codespellrc",
-    ".codespell*",
-    ".clang-format",
-    ".clang-tidy",
-    ".cmake-format*",
-    ".markdownlint*",
-    ".yamllint*",
-    ".typos.toml",
-    "typos.toml",
-    "_typos.toml",
-    ".lintrunner.toml",
-    ".prettierrc*",
-    ".prettierignore",
-    ".bandit",
-    ".pydocstyle*",
-    ".shellcheckrc",
-    "zizmor.yml",
-)
-_DOCUMENT_STEMS: Final = (
-    "README",
-    "LICENSE",
-    "LICENCE",
-    "COPYING",
-    "COPYRIGHT",
-    "NOTICE",
-    "CHANGELOG",
-    "CHANGES",
-    "HISTORY",
-    "NEWS",
-    "RELEASE",
-    "RELEASING",
-    "RELEASENOTES",
-    "AUTHORS",
-    "CONTRIBUTORS",
-    "CONTRIBUTING",
-    "MAINTAINERS",
-    "CODE_OF_CONDUCT",
-    "CODEOWNERS",
-    "SECURITY",
-    "SUPPORT",
-    "GOVERNANCE",
-    "CITATION",
-    "TODO",
-)
-_SCRATCH_NAMES: Final = (
-    "*.txt",
-    "*.log",
-    "*.out",
-    "*.patch",
-    "*.diff",
-    "*.orig",
-    "*.rej",
-    "*.bak",
-    "*.swp",
-    "*~",
-)
-_DOCUMENT_NAMES: Final = (
-    "*.md",
-    "*.rst",
-    "*.adoc",
-    ".readthedocs.y*ml",
-    "readthedocs.yml",
-    "mkdocs.yml",
-    "mkdocs.yaml",
-    "codecov.yml",
-    ".codecov.yml",
-    "zensical.toml",
-    ".all-contributorsrc",
-    ".zenodo.json",
-    "PKG-INFO",
-)
-_DOCUMENT_FOLDERS: Final = (
-    "docs/",
-    "doc/",
-    "Documentation/",
-    ".github/",
-    "changelog.d/",
-    "changelog/",
-    "changes/",
-    "newsfragments/",
-    "news/",
-    "LICENSES/",
-)
-_NATIVE: Final = frozenset(
-    [
-        ".c",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".c++",
-        ".cu",
-        ".cuh",
-        ".h",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".h++",
-        ".inl",
-        ".inc",
-        ".tcc",
-        ".ipp",
-        ".pyx",
-        ".pxd",
-        ".pxi",
-        ".pyf",
-        ".f",
-        ".f77",
-        ".f90",
-        ".f95",
-        ".for",
-        ".f03",
-        ".f08",
-        ".rs",
-        ".go",
-        ".zig",
-        ".s",
-        ".asm",
-        ".m",
-        ".mm",
-        ".swift",
-        ".in",
-        ".j2",
-        ".tmpl",
-        ".proto",
-        ".cl",
-        ".glsl",
-        ".metal",
-        ".hip",
-        ".i",
-        ".def",
-        ".map",
-        ".so",
-        ".pyd",
-        ".dylib",
-        ".dll",
-        ".a",
-        ".o",
-    ]
-)
-_GLOBAL_HOOKS: Final = frozenset(
-    {
-        "pytest_plugins",
-        "pytest_addoption",
-        "pytest_configure",
-        "pytest_unconfigure",
-        "pytest_sessionstart",
-        "pytest_sessionfinish",
-        "pytest_collection_modifyitems",
-        "pytest_collection_finish",
-        "pytest_collection",
-        "pytest_load_initial_conftests",
-        "pytest_cmdline_main",
-        "pytest_runtestloop",
-        "pytest_report_header",
-        "pytest_terminal_summary",
-    }
-)
-_TYPE_CHECKERS: Final = frozenset({"mypy", "pyright", "pyre", "ty", "pyrefly", "pytype"})
-_FILE_COLLECTORS: Final = frozenset({"pytest_collect_file", "pytest_collect_directory"})
+def configured(path: str, around: Surroundings) -> Effect | None:
+    """Match a rule of the user's own."""
+    for pattern, said in around.configured.items():
+        if not matches_glob(path, pattern):
+            continue
+        text = f"{path}: tests.rules says `{pattern}` = `{said}`"
+        if said == "none":
+            return Effect(reach=Reach.NONE, text=text)
+        if said == "all":
+            return Effect(reach=Reach.ALL, text=text)
+        if any(matches_glob(test, said) for test in around.layout.tests):
+            return Effect(reach=Reach.TESTS, text=text, tests=said)
+        return Effect(reach=Reach.ALL, text=f"{text}, which is no test", unsure=True)
+    return None
 
 
 def submodule(path: str, around: Surroundings) -> Effect | None:
@@ -330,10 +104,25 @@ def symlink(path: str, around: Surroundings) -> Effect | None:
     return None
 
 
+def mode(path: str, around: Surroundings) -> Effect | None:
+    """Match a file that became executable, a link, or the reverse."""
+    if path in around.modes:
+        return Effect(reach=Reach.ALL, text=f"{path}: its mode changed")
+    return None
+
+
+def quiet(path: str, around: Surroundings) -> Effect | None:
+    """Match a Python file that runs as before."""
+    if path in around.quiet:
+        text = f"{path}: only comments, layout or docstrings changed"
+        return Effect(reach=Reach.NONE, text=text)
+    return None
+
+
 def editor(path: str, around: Surroundings) -> Effect | None:
     """Match presubmit's own configuration and editors' files."""
     del around
-    if _named(path, _EDITOR_NAMES) or _inside(path, _EDITOR_FOLDERS):
+    if _named(path, patterns.EDITOR_NAMES) or _inside(path, patterns.EDITOR_FOLDERS):
         return Effect(reach=Reach.MENTIONS, text=f"{path}: presubmit's or an editor's file")
     return None
 
@@ -341,20 +130,20 @@ def editor(path: str, around: Surroundings) -> Effect | None:
 def lint_config(path: str, around: Surroundings) -> Effect | None:
     """Match configuration that linters alone read."""
     del around
-    if _named(path, _LINT_NAMES) and not in_test_folder(path):
+    if _named(path, patterns.LINT_NAMES) and not in_test_folder(path):
         return Effect(reach=Reach.MENTIONS, text=f"{path}: configuration of a linter")
     return None
 
 
 def root_conftest(path: str, around: Surroundings) -> Effect | None:
     """Match a conftest.py at the root, or one whose hooks act on the whole session."""
-    if posixpath.basename(path) != "conftest.py":
+    if posixpath.basename(path) != "conftest.py" or path in around.fixtures:
         return None
     if path == "conftest.py":
         return Effect(reach=Reach.ALL, text="conftest.py: applies to every test")
     values = (around.imports.get(path), around.base_imports.get(path))
     defined = {hook for value in values if value is not None for hook in value.hooks}
-    if hooks := sorted(_GLOBAL_HOOKS & defined):
+    if hooks := sorted(patterns.GLOBAL_HOOKS & defined):
         return Effect(reach=Reach.ALL, text=f"{path}: {hooks[0]} acts on the whole session")
     return None
 
@@ -363,7 +152,7 @@ def build_config(path: str, around: Surroundings) -> Effect | None:
     """Match files that say how the project is built, installed or tested."""
     if _in_docs(path, around):
         return None
-    if _named(path, _BUILD_NAMES) or _inside(path, _BUILD_FOLDERS):
+    if _named(path, patterns.BUILD_NAMES) or _inside(path, patterns.BUILD_FOLDERS):
         if is_python(path) and (is_test(path, around.layout.settings) or "/" in path):
             return None
         return Effect(reach=Reach.ALL, text=f"{path}: build or test configuration")
@@ -392,7 +181,7 @@ def stub(path: str, around: Surroundings) -> Effect | None:
 
 def native(path: str, around: Surroundings) -> Effect | None:
     """Match sources of extension modules and templates that a build turns into code."""
-    if posixpath.splitext(path)[1].lower() in _NATIVE and not _in_docs(path, around):
+    if posixpath.splitext(path)[1].lower() in patterns.NATIVE and not _in_docs(path, around):
         return Effect(reach=Reach.ALL, text=f"native file: {path}", unsure=True)
     return None
 
@@ -400,8 +189,8 @@ def native(path: str, around: Surroundings) -> Effect | None:
 def document(path: str, around: Surroundings) -> Effect | None:
     """Match prose: it concerns a test only where one reads it."""
     stem = posixpath.basename(path).split(".")[0].upper()
-    prose = stem in _DOCUMENT_STEMS or stem.startswith(("LICENSE-", "LICENSE_"))
-    if not prose and _named(path, _DOCUMENT_NAMES):
+    prose = stem in patterns.DOCUMENT_STEMS or stem.startswith(("LICENSE-", "LICENSE_"))
+    if not prose and _named(path, patterns.DOCUMENT_NAMES):
         prose = not in_test_folder(path) and posixpath.dirname(path) not in around.layout.packages
     if not (prose or _in_docs(path, around)):
         return None
@@ -412,20 +201,32 @@ def document(path: str, around: Surroundings) -> Effect | None:
 
 def scratch(path: str, around: Surroundings) -> Effect | None:
     """Match notes, logs and patches that lie untracked at the top level, where no code looks for them."""
-    if path in around.untracked and "/" not in path and _named(path, _SCRATCH_NAMES):
+    if path in around.untracked and "/" not in path and _named(path, patterns.SCRATCH_NAMES):
         return Effect(reach=Reach.MENTIONS, text=f"{path}: untracked notes")
     return None
 
 
+def data(path: str, around: Surroundings) -> Effect | None:
+    """Match data and templates, and prose that lies among code or tests."""
+    suffix = posixpath.splitext(path)[1].lower()
+    placed = in_test_folder(path) or posixpath.dirname(path) in around.layout.packages
+    if suffix in patterns.DATA or (placed and suffix in patterns.PROSE):
+        return Effect(reach=Reach.DATA, text=f"{path}: data")
+    return None
+
+
 def unknown(path: str, around: Surroundings) -> Effect | None:
-    """Match whatever is left: data, templates, files of kinds that presubmit does not know."""
+    """Match whatever is left: files of kinds that presubmit does not know."""
     del around
     return Effect(reach=Reach.ALL, text=f"{path}: unknown kind of file", unsure=True)
 
 
 RULES: Final[Mapping[str, Rule]] = {
+    "configured": configured,
     "submodule": submodule,
     "symlink": symlink,
+    "mode": mode,
+    "quiet": quiet,
     "editor": editor,
     "lint-config": lint_config,
     "conftest": root_conftest,
@@ -435,6 +236,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "native": native,
     "document": document,
     "scratch": scratch,
+    "data": data,
     "unknown": unknown,
 }
 """The rules in the order in which they are asked; a new one is a function above and a line here."""
@@ -459,9 +261,9 @@ def _inside(path: str, folders: tuple[str, ...]) -> bool:
 
 def _in_docs(path: str, around: Surroundings) -> bool:
     top = path.partition("/")[0]
-    if path.startswith((*_BUILD_FOLDERS, ".github/workflows")):
+    if path.startswith((*patterns.BUILD_FOLDERS, ".github/workflows")):
         return False
-    return _inside(path, _DOCUMENT_FOLDERS) and top not in around.layout.packages
+    return _inside(path, patterns.DOCUMENT_FOLDERS) and top not in around.layout.packages
 
 
 def _document_collector(around: Surroundings) -> str:
@@ -472,7 +274,7 @@ def _document_collector(around: Surroundings) -> str:
         value = around.imports.get(conftest)
         if value is None:
             continue
-        if _FILE_COLLECTORS.intersection(value.hooks):
+        if patterns.FILE_COLLECTORS.intersection(value.hooks):
             return conftest
         if any(name.partition(".")[0] == "sybil" for name in value.names):
             return conftest
@@ -485,7 +287,7 @@ def _type_checker(around: Surroundings) -> str:
         return around.layout.type_tests[0]
     for path in (*around.layout.tests, *around.layout.conftests):
         value = around.imports.get(path)
-        if value is not None and not _TYPE_CHECKERS.isdisjoint(
+        if value is not None and not patterns.TYPE_CHECKERS.isdisjoint(
             (*value.words, *(name.partition(".")[0] for name in value.names))
         ):
             return path

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import errno
-import hashlib
-import multiprocessing
-import os
 import posixpath
-import stat
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from presubmit.selector.imports import EXTRACTOR, Imports, read_imports
-from presubmit.selector.layout import CONFIG_NAMES, dotted, is_python
+from presubmit.selector.layout import CONFIG_NAMES, is_python
+from presubmit.selector.packed import read_packed
+from presubmit.selector.parsed import imports_of
+from presubmit.selector.shapes import read_shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from presubmit.selector.cache import ImportCache
+    from presubmit.selector.cache import Cache
+    from presubmit.selector.imports import Imports
+    from presubmit.selector.shape import Shape
 
-_LARGEST: Final = 16 * 1024 * 1024
 _MOST_NESTED_CONFIGS: Final = 200
-_MANY: Final = 1_000
+_DEEPEST_LINK: Final = 20
+
+
+def _nothing(paths: Collection[str], /) -> Mapping[str, Shape]:
+    del paths
+    return {}
+
+
+def _no_texts(paths: Collection[str], /) -> Mapping[str, bytes]:
+    del paths
+    return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,149 +44,123 @@ class Tree:
     """Symbolic links, and the path of the tree that each stands for (empty: outside, or nowhere)."""
     unread: Mapping[str, str] = field(default_factory=dict)
     """Python files that could not be read, and why."""
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """Python files that cannot be parsed, and why."""
+    modes: frozenset[str] = frozenset()
+    """Changed paths of which the mode or the type changed."""
+    blobs: Mapping[str, str] = field(default_factory=dict)
+    """Blob ids by path, where they are known."""
+    cache: Cache | None = None
+    shapes: Callable[[Collection[str]], Mapping[str, Shape]] = _nothing
+    """Reads the shapes of files of the tree; a file that is absent from the answer may have changed in any way."""
+    base_shapes: Callable[[Collection[str]], Mapping[str, Shape]] = _nothing
+    """The same of the change's base."""
+    texts: Callable[[Collection[str]], Mapping[str, bytes]] = _no_texts
+    """Reads files of the tree, of any kind."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One commit's files, read by blob."""
+
+    blobs: Mapping[str, str]
+    """Path -> blob id, submodules apart."""
+    modes: Mapping[str, str]
+    """Path -> mode as git writes it, `100644`."""
+    read: Callable[[Iterable[str]], Mapping[str, bytes]]
+    """Gives blob id -> content."""
+
+    def texts(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """Give path -> content, of those that are there."""
+        wanted = {path: self.blobs[path] for path in paths if path in self.blobs}
+        found = self.read(set(wanted.values())) if wanted else {}
+        return {path: found[blob] for path, blob in wanted.items() if blob in found}
+
+    def shapes(self, paths: Collection[str], cache: Cache | None) -> dict[str, Shape]:
+        """Give path -> Shape, of those that are there."""
+        wanted = {path: self.blobs[path] for path in paths if path in self.blobs}
+        found = read_shapes(wanted.values(), self.read, cache)
+        return {path: found[blob] for path, blob in wanted.items() if blob in found}
+
+
+_LINK: Final = "120000"
 
 
 def read_tree(
-    root: Path,
-    paths: Sequence[str],
+    head: Source,
     *,
-    cache: ImportCache | None = None,
-    blobs: Mapping[str, str] | None = None,
-    base: Mapping[str, bytes] | None = None,
+    base: Source | None = None,
+    changed: Collection[str] = (),
+    gone: Collection[str] = (),
+    cache: Cache | None = None,
 ) -> Tree:
-    """Read a checkout; `blobs` (path -> git blob id) spares reading what the cache has, `base` are old sources."""
-    reader = _Reader(root)
-    links = reader.links(paths)
-    python = [path for path in paths if is_python(path) and path not in links]
-    imports, unread = _read_imports(reader, python, cache=cache, blobs=blobs or {})
-    old = {path: source for path, source in (base or {}).items() if is_python(path)}
+    """Read a commit as the selector sees it; `gone` are Python files of the base that the change removes or renames."""
+    links = _links(head)
+    python = [path for path in head.blobs if is_python(path) and path not in links]
+    packed = read_packed({path: head.blobs[path] for path in python}, head.read, cache)
+    old = base.texts(path for path in gone if is_python(path)) if base is not None else {}
     return Tree(
-        paths=tuple(paths),
-        imports=imports,
+        paths=tuple(head.blobs),
+        imports=packed,
         base_imports={path: imports_of(path, source) for path, source in old.items()},
-        configs=_configs(reader, paths),
+        configs=_configs(head, links),
         links=links,
-        unread=unread,
+        problems=packed.problems,
+        modes=frozenset()
+        if base is None
+        else frozenset(
+            path
+            for path in changed
+            if path in head.modes and path in base.modes and head.modes[path] != base.modes[path]
+        ),
+        blobs=head.blobs,
+        cache=cache,
+        shapes=lambda paths: head.shapes(paths, cache),
+        base_shapes=lambda paths: {} if base is None else base.shapes(paths, cache),
+        texts=head.texts,
     )
 
 
-def _read_imports(
-    reader: _Reader,
-    paths: Sequence[str],
-    *,
-    cache: ImportCache | None,
-    blobs: Mapping[str, str],
-) -> tuple[dict[str, Imports], dict[str, str]]:
-    """Give what each file imports (from the cache where it is there), and the files that cannot be read."""
-    keys = {path: _key(path, blobs[path]) for path in paths if path in blobs}
-    known = {} if cache is None else dict(cache.load(sorted(keys.values())))
-    imports = {path: known[key] for path, key in keys.items() if key in known}
-    sources: dict[str, bytes] = {}
-    unread: dict[str, str] = {}
-    for path in paths:
-        if path not in imports:
-            try:
-                sources[path] = reader.read(path)
-            except OSError as error:
-                unread[path] = error.strerror or str(error)
-    keys = {path: _key(path, _blob_id(source)) for path, source in sources.items()}
-    known = {} if cache is None else dict(cache.load(sorted(keys.values())))
-    wanted = {key: path for path, key in keys.items() if key not in known}
-    fresh = dict(zip(wanted, _parse([(p, sources[p]) for p in wanted.values()]), strict=True))
-    known |= fresh
-    imports |= {path: known[key] for path, key in keys.items()}
-    if cache is not None and fresh:
-        cache.store(fresh)
-    return imports, unread
-
-
-def _parse(sources: Sequence[tuple[str, bytes]]) -> list[Imports]:
-    """Parse sources, many of them on every core."""
-    if len(sources) >= _MANY:
-        # A process that starts anew, not a fork: the program around may have threads.
-        context = multiprocessing.get_context("spawn")
-        try:
-            with ProcessPoolExecutor(mp_context=context) as pool:
-                return list(pool.map(_imports_of_pair, sources, chunksize=50))
-        except (OSError, BrokenProcessPool):
-            pass  # no room for processes: one core does it too
-    return [imports_of(path, source) for path, source in sources]
-
-
-def _imports_of_pair(pair: tuple[str, bytes]) -> Imports:
-    return imports_of(*pair)
-
-
-def imports_of(path: str, source: bytes) -> Imports:
-    """Read the imports of the file at a path of the tree."""
-    return read_imports(
-        source, module=dotted(path), is_package=posixpath.basename(path) == "__init__.py"
-    )
-
-
-def _key(path: str, blob: str) -> str:
-    """Give the cache's key: relative imports make the value depend on where the file stands."""
-    package = posixpath.basename(path) == "__init__.py"
-    return f"{EXTRACTOR}:{blob}:{dotted(path)}:{'p' if package else 'm'}"
-
-
-def _blob_id(source: bytes) -> str:
-    """Give the id that git (sha1) gives to this content."""
-    head = f"blob {len(source)}\0".encode()
-    return hashlib.sha1(head + source, usedforsecurity=False).hexdigest()
-
-
-def _configs(reader: _Reader, paths: Iterable[str]) -> dict[str, str]:
-    wanted = [path for path in paths if posixpath.basename(path) in CONFIG_NAMES]
+def _configs(head: Source, links: Collection[str]) -> dict[str, str]:
+    names = frozenset(CONFIG_NAMES)
+    wanted = [
+        path for path in head.blobs if posixpath.basename(path) in names and path not in links
+    ]
     nested = sorted((p for p in wanted if "/" in p), key=lambda p: (p.count("/"), p))
-    texts: dict[str, str] = {}
-    for path in [p for p in wanted if "/" not in p] + nested[:_MOST_NESTED_CONFIGS]:
-        try:
-            texts[path] = reader.read(path).decode("utf-8", "replace").removeprefix("\ufeff")
-        except OSError:
-            continue
-    return texts
+    texts = head.texts([p for p in wanted if "/" not in p] + nested[:_MOST_NESTED_CONFIGS])
+    return {
+        path: data.decode("utf-8", "replace").removeprefix("\ufeff")
+        for path, data in sorted(texts.items(), key=lambda it: (it[0].count("/"), it[0]))
+    }
 
 
-class _Reader:
-    """Reads regular files below a root, never through a link that leaves it."""
+def _links(head: Source) -> dict[str, str]:
+    """Give the symbolic links, and what of the tree they stand for."""
+    paths = [path for path, mode in head.modes.items() if mode == _LINK and path in head.blobs]
+    if not paths:
+        return {}
+    texts = head.texts(paths)
+    targets = {path: texts.get(path, b"").decode("utf-8", "surrogateescape") for path in paths}
+    folders = {folder for path in head.blobs for folder in _folders(path)}
+    return {path: _target(path, targets, {*head.blobs, *folders}) for path in paths}
 
-    def __init__(self, root: Path) -> None:
-        self.root = root.resolve()
-        self.inside: dict[str, bool] = {}
 
-    def read(self, path: str) -> bytes:
-        """Give the content of a regular file."""
-        if not self._stays_inside(posixpath.dirname(path)):
-            raise OSError(errno.ELOOP, "a link leads out of the tree")
-        descriptor = os.open(
-            self.root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        )
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError(errno.EINVAL, "no regular file")
-            return file.read(_LARGEST)
+def _folders(path: str) -> Iterable[str]:
+    while path := posixpath.dirname(path):
+        yield path
 
-    def _stays_inside(self, folder: str) -> bool:
-        if ".." in folder.split("/") or folder.startswith("/"):
-            return False
-        if folder not in self.inside:
-            real = Path(os.path.realpath(self.root / folder))
-            self.inside[folder] = real == self.root or self.root in real.parents
-        return self.inside[folder]
 
-    def links(self, paths: Iterable[str]) -> dict[str, str]:
-        """Give the symbolic links among the paths, and what of the tree they stand for."""
-        found: dict[str, str] = {}
-        for path in paths:
-            place = self.root / path
-            try:
-                if not stat.S_ISLNK(place.lstat().st_mode):
-                    continue
-            except (OSError, ValueError):
-                continue
-            target = Path(os.path.realpath(place))
-            inside = self.root in target.parents
-            found[path] = target.relative_to(self.root).as_posix() if inside else ""
-        return found
+def _target(path: str, targets: Mapping[str, str], known: Collection[str]) -> str:
+    """Follow a link inside the tree; empty where it leads out of it, in a circle or to nothing."""
+    for _ in range(_DEEPEST_LINK):
+        here = next((it for it in (path, *_folders(path)) if it in targets), None)
+        if here is None:
+            return path if path in known else ""
+        target = targets[here]
+        if not target or target.startswith("/"):
+            return ""
+        joined = posixpath.join(posixpath.dirname(here), target) + path[len(here) :]
+        path = posixpath.normpath(joined)
+        if path == ".." or path.startswith("../"):
+            return ""
+    return ""

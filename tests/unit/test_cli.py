@@ -12,9 +12,10 @@ from click.testing import CliRunner
 
 from presubmit.cli import run as run_cli
 from presubmit.cli.app import app
-from presubmit.cli.options import Seconds, make_options
+from presubmit.cli.options import Seconds, ShardOf, make_options
 from presubmit.cli.reference import render_cli, render_config
 from presubmit.errors import UsageError
+from presubmit.selector.shards import Shard
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -94,8 +95,25 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         Seconds().convert(text, None, None)
 
 
+def test_a_shard_is_one_of_several() -> None:
+    assert ShardOf().convert(" 2/4 ", None, None) == Shard(number=2, count=4)
+    assert str(Shard(number=2, count=4)) == "2/4"
+
+
+@pytest.mark.parametrize("text", ["", "2", "0/4", "5/4", "1/0", "-1/2", "1/2/3", "a/b", "²/4"])
+def test_what_is_no_shard_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        ShardOf().convert(text, None, None)
+
+
 @pytest.mark.parametrize(
-    "values", [{"staged": True, "commit": "HEAD"}, {"resume": True, "fresh": True}]
+    "values",
+    [
+        {"staged": True, "commit": "HEAD"},
+        {"resume": True, "fresh": True},
+        {"shard": Shard(number=1, count=2), "last_failed": True},
+        {"shard": Shard(number=1, count=2), "arguments": ("-k", "x")},
+    ],
 )
 def test_contradicting_options_are_a_usage_error(values: dict[str, object]) -> None:
     with pytest.raises(UsageError):

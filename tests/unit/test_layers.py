@@ -34,6 +34,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.where",),
     ("presubmit.upstream_reading",),
     ("presubmit.upstream_taking",),
+    ("presubmit.recording",),
     ("presubmit.run",),
     ("presubmit.upstream_run",),
     ("presubmit.run_matrix",),
@@ -41,6 +42,8 @@ ORDER: tuple[tuple[str, ...], ...] = (
     # What the other commands do.
     (
         "presubmit.imagebuild",
+        "presubmit.record",
+        "presubmit.record_files",
         "presubmit.shell",
         "presubmit.fix",
         "presubmit.clean",

@@ -12,12 +12,13 @@ from presubmit.errors import ExitCode, UsageError
 from presubmit.plan import (
     Ask,
     Facts,
-    balance,
     build_work,
     duration_key,
     make_plan,
+    planned_tests,
     with_command,
 )
+from presubmit.selector.shards import Shard
 from presubmit.values import (
     Base,
     Build,
@@ -42,7 +43,7 @@ from presubmit.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 PURE = {
     "pyproject.toml": "[project]\nname = 'x'\n[build-system]\nbuild-backend = 'b'\n",
@@ -123,6 +124,7 @@ def plan(
     sourced: Sourced | None = None,
     seconds: Mapping[str, float] | None = None,
     clean_build: bool = False,
+    step_seconds: Callable[[str], float | None] = lambda _: None,
     **asked: Any,
 ) -> Plan:
     return make_plan(
@@ -133,6 +135,7 @@ def plan(
         Ask(**asked),
         seconds=seconds or {},
         clean_build=clean_build,
+        step_seconds=step_seconds,
     )
 
 
@@ -484,19 +487,6 @@ def test_there_are_never_more_shards_than_files() -> None:
     assert len(shards(plan(CHANGE, CHOSEN, sourced=config(tests={"shards": 9})))) == 2
 
 
-def test_shards_are_balanced_by_known_seconds() -> None:
-    seconds = {"a": 10.0, "b": 6.0, "c": 4.0, "d": 1.0}
-    assert balance("abcd", seconds, 2) == [("a", "d"), ("b", "c")]
-
-
-def test_a_file_of_unknown_seconds_counts_as_a_usual_one() -> None:
-    assert balance("abcd", {"a": 4.0, "b": 2.0}, 2) == [("a", "b"), ("c", "d")]
-
-
-def test_without_known_seconds_shards_have_equal_numbers_of_files() -> None:
-    assert [len(shard) for shard in balance("abcde", {}, 3)] == [2, 2, 1]
-
-
 def test_what_the_user_gives_after_the_dashes_is_not_narrowed() -> None:
     (work,) = shards(plan(CHANGE, CHOSEN, arguments=("-k", "name")))
     assert (work.mode, work.files, work.arguments) == (Mode.ALL, (), ("-k", "name"))
@@ -556,6 +546,18 @@ RANKED = msgspec.structs.replace(
         for test, rank in zip(RANKED.tests, (3, 1, 2), strict=True)
     ),
 )
+
+
+def narrowed(selection: Selection, *ids: str) -> Selection:
+    tests = (
+        msgspec.structs.replace(
+            test, ids=tuple(one for one in ids if one.startswith(f"{test.path}::"))
+        )
+        for test in selection.tests
+    )
+    return msgspec.structs.replace(selection, tests=tuple(tests))
+
+
 SECONDS = {"far.py": 1.0, "near.py": 10.0, "mid.py": 20.0}
 
 
@@ -564,7 +566,7 @@ SECONDS = {"far.py": 1.0, "near.py": 10.0, "mid.py": 20.0}
     [
         (31.0, ("near.py", "mid.py", "far.py"), ()),
         (30.0, ("near.py", "mid.py"), ("far.py",)),
-        (12.0, ("near.py",), ("mid.py", "far.py")),
+        (12.0, ("near.py", "far.py"), ("mid.py",)),
         (1.0, ("near.py",), ("mid.py", "far.py")),
     ],
 )
@@ -578,7 +580,7 @@ def test_a_budget_keeps_the_nearest_tests_and_names_the_rest(
 def test_a_whole_suite_that_a_budget_cuts_is_named_file_by_file() -> None:
     whole = msgspec.structs.replace(RANKED, mode=Mode.ALL)
     (work,) = shards(plan(CHANGE, whole, seconds=SECONDS, budget=12.0))
-    assert (work.mode, work.files) == (Mode.SCOPED, ("near.py",))
+    assert (work.mode, work.files) == (Mode.SCOPED, ("near.py", "far.py"))
 
 
 def test_a_file_of_unknown_seconds_is_expected_to_take_the_usual_time() -> None:
@@ -586,13 +588,112 @@ def test_a_file_of_unknown_seconds_is_expected_to_take_the_usual_time() -> None:
     assert made.budget_cut == ("far.py",)
 
 
-def test_a_budget_cuts_nothing_where_no_seconds_are_known() -> None:
-    assert plan(CHANGE, RANKED, budget=0.1).budget_cut == ()
+def test_where_no_seconds_are_known_a_test_file_is_expected_to_take_one() -> None:
+    assert plan(CHANGE, RANKED, budget=2.0).budget_cut == ("far.py",)
+    assert plan(CHANGE, RANKED, budget=3.0).budget_cut == ()
+
+
+@pytest.mark.parametrize(("clean", "cut"), [(True, ("mid.py",)), (False, ())])
+def test_the_budget_is_for_a_clean_build_as_well(clean: bool, cut: tuple[str, ...]) -> None:
+    took = {"build.1 build (pure Python)": 20.0}.get
+    made = plan(
+        *(CHANGE, RANKED), seconds=SECONDS, step_seconds=took, budget=40.0, clean_build=clean
+    )
+    assert made.budget_cut == cut
+
+
+def test_of_a_narrowed_file_only_the_chosen_tests_count_and_those_that_fit_are_run() -> None:
+    ids = ("near.py::test_a", "near.py::test_b", "mid.py::test_a", "mid.py::test_b")
+    seconds = {**SECONDS, **dict(zip(ids, (3.0, 2.0, 1.0, 9.0), strict=True))}
+    made = plan(CHANGE, narrowed(RANKED, *ids), seconds=seconds, budget=7.0)
+    (work,) = shards(made)
+    assert (work.files, work.within) == (("near.py", "mid.py", "far.py"), ids[:3])
+    assert made.budget_cut == ("mid.py::test_b",)
+
+
+def test_what_a_budget_cuts_and_what_is_left_add_up_to_the_affected_tests() -> None:
+    ids = ("near.py::test_a", "near.py::test_b")
+    made = plan(CHANGE, narrowed(RANKED, *ids), seconds=SECONDS, budget=12.0)
+    assert planned_tests(made) == (*ids, "far.py")
+    assert made.budget_cut == ("mid.py",)
 
 
 def test_a_budget_cuts_no_tests_that_were_not_wanted() -> None:
     made = plan(CHANGE, RANKED, seconds=SECONDS, budget=12.0, only=("lint",))
     assert made.budget_cut == ()
+
+
+# --- shards of several machines, workers ------------------------------------------------------------------------------
+
+MANY = chosen(*(f"{letter}.py" for letter in "edcba"))
+
+
+@pytest.mark.parametrize(
+    ("number", "files", "elsewhere"),
+    [
+        (1, ("e.py", "c.py", "a.py"), ("d.py", "b.py")),
+        (2, ("d.py", "b.py"), ("e.py", "c.py", "a.py")),
+    ],
+)
+def test_a_machine_runs_its_shard_and_names_the_others_files(
+    number: int, files: tuple[str, ...], elsewhere: tuple[str, ...]
+) -> None:
+    made = plan(CHANGE, MANY, shard=Shard(number=number, count=2))
+    (work,) = shards(made)
+    assert (work.mode, work.files, made.elsewhere) == (Mode.SCOPED, files, elsewhere)
+    assert made.incomplete == (f"--shard {number}/2",)
+
+
+def test_what_machines_run_does_not_depend_on_what_each_knows() -> None:
+    ranked = msgspec.structs.replace(MANY, tests=tuple(reversed(MANY.tests)))
+    two = Shard(number=2, count=2)
+    made = plan(CHANGE, ranked, seconds={"b.py": 90.0}, shard=two)
+    assert set(made.elsewhere) == set(plan(CHANGE, MANY, shard=two).elsewhere)
+
+
+def test_a_shard_that_has_no_test_says_so_and_is_incomplete_all_the_same() -> None:
+    made = plan(CHANGE, chosen("a.py"), shard=Shard(number=2, count=2))
+    assert not shards(made)
+    assert made.elsewhere == ("a.py",)
+    assert "tests: shard 2/2 has none of the affected test files" in made.left_out
+
+
+def test_a_whole_suite_in_one_shard_of_one_machine_is_not_narrowed() -> None:
+    whole = msgspec.structs.replace(MANY, mode=Mode.ALL)
+    assert [work.files for work in shards(plan(CHANGE, whole))] == [()]
+    (work,) = shards(plan(CHANGE, whole, shard=Shard(number=1, count=2)))
+    assert work.files == ("e.py", "c.py", "a.py")
+
+
+def test_a_long_file_is_parted_by_its_tests_and_a_test_that_nobody_saw_yet_runs_once() -> None:
+    seconds = {"a.py": 60.0, "b.py": 2.0, "a.py::T": 30.0, "a.py::test_x": 30.0}
+    made = plan(
+        CHANGE, chosen("a.py", "b.py"), seconds=seconds, sourced=config(tests={"shards": 2})
+    )
+    first, second = shards(made)
+    assert (first.files, first.without) == (("a.py", "b.py"), ("a.py::test_x",))
+    assert (second.files, second.within) == (("a.py",), ("a.py::test_x",))
+    assert [one.expected_seconds for one in made.steps if one.role == "tests"] == [32.0, 30.0]
+
+
+XDIST = {**PURE, "requirements-test.txt": "pytest-xdist>=3\n"}
+
+
+def test_workers_are_asked_for_by_the_configuration_only() -> None:
+    (work,) = shards(plan(CHANGE, MANY, of=facts(XDIST), seconds={"a.py": 90.0}))
+    assert work.command == ("pytest",)
+
+
+def test_workers_take_over_where_the_tests_are_long_and_serial_files_have_a_process_without() -> (
+    None
+):
+    sourced = config(tests={"xdist": "auto", "serial": ["b.py"]})
+    long = plan(CHANGE, MANY, of=facts(XDIST), sourced=sourced, seconds={"a.py": 90.0})
+    with_workers, serial = shards(long)
+    assert with_workers.command == ("pytest", "-n", "auto", "--dist", "loadfile")
+    assert (serial.command, serial.files) == (("pytest",), ("b.py",))
+    short = plan(CHANGE, MANY, of=facts(XDIST), sourced=sourced, seconds={"a.py": 9.0})
+    assert [work.command for work in shards(short)] == [("pytest",)]
 
 
 # --- docs -----------------------------------------------------------------------------------------------------------
@@ -707,11 +808,6 @@ def test_step_ids_begin_with_their_role() -> None:
     ]
 
 
-def test_no_shard_stays_empty_where_every_file_took_no_time() -> None:
-    files = ("a.py", "b.py", "c.py")
-    assert balance(files, dict.fromkeys(files, 0.0), 2) == [("a.py", "c.py"), ("b.py",)]
-
-
 # --- upstream -------------------------------------------------------------------------------------------------------
 
 FROM_UPSTREAM = {
@@ -801,3 +897,64 @@ def test_the_base_runs_its_tests_by_its_own_command() -> None:
     found = with_command(work, config(tests={"command": ["pytest", "-v"], "env": ["C=3"]}))
     assert (found.command, found.otherwise, found.env) == (("pytest", "-v"), (), ("C=3",))
     assert found.files == work.files
+
+
+# --- recording ----------------------------------------------------------------------------------------------------------
+
+
+def recorded(selection: Selection, **given: Any) -> list[float | None]:
+    made = plan(changed("src/x/a.py"), selection, **given)
+    return [step.work.record for step in made.steps if isinstance(step.work, values.Tests)]
+
+
+def test_tests_of_unknown_length_are_recorded_for_a_minute() -> None:
+    assert recorded(chosen("tests/test_a.py")) == [60.0]
+
+
+def test_short_tests_are_recorded() -> None:
+    assert recorded(chosen("tests/test_a.py"), seconds={"tests/test_a.py": 59.0}) == [60.0]
+
+
+def test_long_tests_are_not_recorded_and_the_plan_names_the_command_that_does() -> None:
+    made = plan(
+        changed("src/x/a.py"), chosen("tests/test_a.py"), seconds={"tests/test_a.py": 300.0}
+    )
+    (work,) = (step.work for step in made.steps if isinstance(step.work, values.Tests))
+    assert work.record is None
+    assert [text for text in made.left_out if "`presubmit record`" in text] == [
+        "recording: the tests take about 300 s; `presubmit record` records them all once, and later runs are narrowed by it"
+    ]
+
+
+def test_long_tests_are_recorded_where_the_user_says_so() -> None:
+    found = recorded(
+        chosen("tests/test_a.py"),
+        seconds={"tests/test_a.py": 300.0},
+        sourced=config(tests={"record": "yes"}),
+    )
+    assert found == [1e9]
+
+
+def test_nothing_is_recorded_where_the_user_wants_none() -> None:
+    assert recorded(chosen("tests/test_a.py"), sourced=config(tests={"record": "no"})) == [None]
+
+
+@pytest.mark.parametrize(
+    "asked", [{"arguments": ("-k", "x")}, {"ids": ("a::b",)}, {"budget": 90.0}]
+)
+def test_what_was_asked_for_by_hand_or_within_a_budget_is_not_recorded(
+    asked: dict[str, Any],
+) -> None:
+    assert recorded(chosen("tests/test_a.py"), **asked) == [None]
+
+
+def test_single_tests_of_a_file_are_planned_within_it() -> None:
+    selection = chosen("tests/test_a.py", "tests/test_b.py")
+    narrow = msgspec.structs.replace(selection.tests[0], ids=("tests/test_a.py::test_x",))
+    selection = msgspec.structs.replace(selection, tests=(narrow, selection.tests[1]))
+    made = plan(changed("src/x/a.py"), selection)
+    (work,) = (step.work for step in made.steps if isinstance(step.work, values.Tests))
+    assert (sorted(work.files), work.within) == (
+        ["tests/test_a.py", "tests/test_b.py"],
+        ("tests/test_a.py::test_x",),
+    )

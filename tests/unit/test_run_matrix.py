@@ -8,6 +8,7 @@ from presubmit.errors import ExitCode, UsageError
 from presubmit.reading import RunOptions
 from presubmit.report.terminal import Terminal
 from presubmit.run_matrix import cmd_run_matrix, other_cells, worst
+from presubmit.selector.shards import Shard
 from presubmit.upstream.cells import CellState, JobCell
 
 
@@ -56,6 +57,7 @@ def test_the_worst_exit_code_counts(first: int, second: int, expected: int) -> N
         RunOptions(start=Path(), arguments=("-k", "x")),
         RunOptions(start=Path(), last_failed=True),
         RunOptions(start=Path(), budget=60.0),
+        RunOptions(start=Path(), shard=Shard(number=1, count=2)),
     ],
 )
 def test_what_cells_cannot_be_narrowed_to_is_a_usage_error(options: RunOptions) -> None:

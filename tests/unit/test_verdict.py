@@ -91,12 +91,14 @@ TOUCHED = frozenset({DEFINITION})
 NETWORK = failing(message="urllib.error.URLError: <urlopen error [Errno -3]>")
 ALONE_AGAIN = Rerun(id=TEST, alone="failed")
 FLAKE = Rerun(id=TEST, alone="passed", company="passed")
+RECORDED = Rerun(id=TEST, alone="passed", company="passed", recorded=True)
 
 CLASSES = [
     ("it passes on the base", failing(), GREEN, (), frozenset(), NEW, "passed", True),
     ("and failed again", failing(), GREEN, (ALONE_AGAIN,), frozenset(), NEW, "passed", True),
     ("absent on the base", failing(), ABSENT, (), frozenset(), NEW, "absent", True),
     ("the same on the base", failing(), SAME, (), frozenset(), ON_BASE, "failed", False),
+    ("only while recorded", failing(), NOT_ASKED, (RECORDED,), TOUCHED, FLAKY, "not run", False),
     ("touched, the same there", failing(), SAME, (), TOUCHED, NEW, "failed", True),
     ("touched, base not asked", failing(), NOT_ASKED, (), TOUCHED, NEW, "not run", True),
     (
@@ -260,6 +262,12 @@ def test_a_failing_test_is_classed_by_what_the_base_and_its_reruns_gave(
             (),
             frozenset(),
             "fails otherwise on the base: builtins.KeyError",
+        ),
+        (
+            SAME,
+            (RECORDED,),
+            frozenset(),
+            "failed, then passed in the same setting (it was recorded the first time: run --no-record)",
         ),
         (SAME, (FLAKE,), frozenset(), "failed, then passed in the same setting"),
         (
@@ -562,6 +570,16 @@ PARTIAL = [
         plan(step(), step("lint.1", Role.LINT), budget_cut=("x.py", "y.py")),
         [PASSED, linted(outcome=Outcome.PASSED)],
         "2 of 4 affected test files not run: budget",
+    ),
+    (
+        plan(step(), budget_cut=("x.py::test_a", "x.py::test_b")),
+        [PASSED],
+        "2 of 4 affected tests (a file counts as one) not run: budget",
+    ),
+    (
+        plan(step(), elsewhere=("x.py", "y.py", "z.py")),
+        [PASSED],
+        "3 of 5 affected test files not run: they are other shards'",
     ),
     (plan(step(), unavailable=("benchmarks: none",)), [PASSED], "benchmarks: none"),
 ]

@@ -6,6 +6,7 @@ import pytest
 
 from presubmit.change import read_repository
 from presubmit.change.diff import (
+    holds_word,
     list_tree,
     missing_objects,
     read_blobs,
@@ -111,3 +112,16 @@ def test_submodules_are_listed_and_a_new_commit_is_a_change(make_repo: MakeRepo)
     assert (file.path, file.status) == ("s u", FileStatus.MODIFIED)
     assert list_tree(repository, head)["s u"][0] == "160000"
     assert read_file(repository, head, "s u") is None
+
+
+def test_a_word_is_found_in_the_files_of_a_commit_and_not_of_the_worktree(
+    make_repo: MakeRepo,
+) -> None:
+    repo = make_repo({"tests/test_a.py": "import pytest\n@pytest.mark.xdist_group('x')\n"})
+    repo.write({"new.py": "-e other.word\n"})
+    repository = read_repository(repo.path)
+    head = repo.git("rev-parse", "HEAD")
+    assert holds_word(repository, head, "xdist_group")
+    assert not holds_word(repository, head, "xdist.group")
+    assert not holds_word(repository, head, "-e other.word")
+    assert holds_word(repository, repo.commit(), "-e other.word")

@@ -557,3 +557,44 @@ def test_it_works_on_other_pythons(project: Project, python: str) -> None:
         assert ran.judged.outcome is Outcome.FAILED
     ran = project.run(python=found, ids=["tests/test_a.py::TestGroup"])
     assert len(ran.passed) == 2
+
+
+# --- single tests of a file -----------------------------------------------------------------------------------------
+
+
+def test_ids_narrow_some_of_the_chosen_files(project: Project) -> None:
+    ran = project.run(
+        files=["tests/test_a.py", "tests/test_b.py"], within=["tests/test_a.py::test_each"]
+    )
+    assert sorted(ran.passed) == [
+        "tests/test_a.py::test_each[a::b[c]]",
+        "tests/test_a.py::test_each[one]",
+        "tests/test_b.py::test_b",
+    ]
+    assert (ran.record.selected, ran.record.missing, ran.record.widened) == (3, (), ())
+
+
+def test_a_file_is_run_whole_where_an_id_of_it_is_gone(project: Project) -> None:
+    ids = ["tests/test_a.py::test_each", "tests/test_a.py::TestGroup::test_gone"]
+    ran = project.run(files=["tests/test_a.py"], within=ids)
+    assert len(ran.passed) == 4
+    assert ran.record.widened == ("tests/test_a.py",)
+    assert any("run whole" in note and "tests/test_a.py" in note for note in ran.judged.notes)
+
+
+def test_the_tests_of_another_shard_are_left_out(project: Project) -> None:
+    ran = project.run(files=["tests/test_a.py"], without=["tests/test_a.py::TestGroup"])
+    assert sorted(ran.passed) == [
+        "tests/test_a.py::test_each[a::b[c]]",
+        "tests/test_a.py::test_each[one]",
+    ]
+
+
+@needs_xdist
+def test_a_file_that_was_run_whole_is_told_by_workers_too(project: Project) -> None:
+    ran = project.run(
+        *("-p", "xdist", "-n", "2"),
+        files=["tests/test_a.py"],
+        within=["tests/test_a.py::test_gone"],
+    )
+    assert (len(ran.passed), ran.record.widened) == (4, ("tests/test_a.py",))

@@ -93,6 +93,10 @@ class Pytest:
         if self.silent:
             return code
         record = Path(selection["record"])
+        if "recording" in selection:
+            Path(selection["recording"]["file"]).write_text(
+                '{"kind": "note", "p": "1-a", "text": "x"}\n'
+            )
         events: list[dict[str, Any]] = [{"event": "session", "narrowed": True}]
         cases = []
         for name, how in table.items():
@@ -516,3 +520,48 @@ def test_plugins_that_a_variable_names_are_loaded_beside_ours(tmp_path: Path) ->
     box = Pytest({A: "p"})
     run(tmp_path, box, env=("PYTEST_PLUGINS=theirs",))
     assert box.environments[0]["PYTEST_PLUGINS"] == "presubmit_pytest_plugin,theirs"
+
+
+# --- recording ------------------------------------------------------------------------------------------------------
+
+
+def with_tracer(tmp_path: Path) -> None:
+    folder = tmp_path / "environment/recorder"
+    folder.mkdir(parents=True)
+    (folder / "presubmit-ready").touch()
+
+
+def test_a_recorded_run_is_told_how_and_its_recording_is_kept(tmp_path: Path) -> None:
+    with_tracer(tmp_path)
+    box = Pytest({A: "p"})
+    result = run(tmp_path, box, record=60.0, project="sample")
+    told = box.selections[0]["recording"]
+    assert {k: v for k, v in told.items() if k != "file"} == {
+        "root": "/src",
+        "source": "/src",
+        "coverage": "/env/recorder",
+        "seconds": 60.0,
+        "project": "sample",
+    }
+    assert box.environments[0]["PYTHONPATH"] == "/plugin/presubmit-recorder:/plugin"
+    assert result.recording == "recordings/tests.1.jsonl"
+    assert (tmp_path / "run" / result.recording).is_file()
+
+
+def test_where_coverage_is_not_installed_a_note_is_all(tmp_path: Path) -> None:
+    box = Pytest({A: "p"})
+    result = run(tmp_path, box, record=60.0)
+    assert "recording" not in box.selections[0]
+    assert (result.outcome, result.recording) == (Outcome.PASSED, "")
+    assert result.notes == (
+        "nothing was recorded: coverage is not installed beside the environment (the next build installs it)",
+    )
+
+
+def test_a_rerun_records_nothing_and_is_known_to_follow_a_recorded_run(tmp_path: Path) -> None:
+    with_tracer(tmp_path)
+    box = Pytest({A: "f", B: "p"}, {A: "p"}, {A: "p", B: "p"})
+    result = run(tmp_path, box, record=60.0, within=(A, B))
+    assert ["recording" in it for it in box.selections] == [True, False, False]
+    assert [it["within"] for it in box.selections] == [[A, B], [], [A, B]]
+    assert result.reruns == (Rerun(id=A, alone="passed", company="passed", recorded=True),)

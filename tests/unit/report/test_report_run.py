@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from presubmit import __version__, values
@@ -724,10 +725,31 @@ def test_the_next_command_is_named(verdict: Verdict, command: str) -> None:
     assert next_command(verdict) == command
 
 
+def test_a_plan_names_what_the_budget_cut_and_counts_the_other_shards() -> None:
+    cut = tuple(f"tests/test_{letter}.py" for letter in "abcde")
+    plan = msgspec.structs.replace(PLAN, budget_cut=cut, elsewhere=("tests/test_new.py",))
+    stream = io.StringIO()
+    with Terminal("plain", stream) as terminal:
+        terminal.plan(plan, CHANGE, SELECTION)
+    said = [line.strip() for line in stream.getvalue().splitlines()]
+    assert "cut by the budget: tests/test_c.py" in said
+    assert "cut by the budget: and 2 more" in said
+    assert "1 affected test file in other shards: not run here" in said
+    assert "1 affected test file in other shards: not run here" in render_plan(
+        CHANGE, plan, SELECTION
+    )
+
+
 def test_a_new_lint_finding_leads_to_lint() -> None:
     failure = Failure(kind="lint", subject="s", step="x", label=FailureClass.NEW, base="passed")
     verdict = Verdict(state=State.FAILED, exit_code=1, failures=(failure,))
     assert next_command(verdict) == "presubmit run --only lint"
+
+
+def running(**given: Any) -> Plan:
+    """Plan one test step."""
+    work = msgspec.structs.replace(SHARD, **given)
+    return Plan(tier=Tier.STANDARD, steps=(step("tests.1", Role.TESTS, "tests", work, 1.0),))
 
 
 @pytest.mark.parametrize(
@@ -739,6 +761,20 @@ def test_a_new_lint_finding_leads_to_lint() -> None:
             Selection(mode=Mode.ALL, tests=(), known=20),
             Plan(tier=Tier.STANDARD, steps=()),
             "all 20 files",
+        ),
+        (SELECTION, running(within=("tests/test_escape.py::test_a",)), "1 test in 1 of 20 files"),
+        (
+            SELECTION,
+            running(
+                files=("tests/test_escape.py", "tests/test_new.py"),
+                within=("tests/test_escape.py::test_a", "tests/test_escape.py::test_b"),
+            ),
+            "2 of 20 files (single tests of 1)",
+        ),
+        (
+            Selection(mode=Mode.ALL, tests=(), known=20),
+            msgspec.structs.replace(running(), elsewhere=("tests/test_new.py",)),
+            "1 of 20 files",
         ),
     ],
 )

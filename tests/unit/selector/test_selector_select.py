@@ -405,20 +405,14 @@ def test_build_files_choose_all_and_are_certain(path: str) -> None:
         ("src/pkg/fast.pyx", "native file: src/pkg/fast.pyx"),
         ("aten/native/x.cu", "native file: aten/native/x.cu"),
         ("version.h.in", "native file: version.h.in"),
-        ("tests/data.json", "tests/data.json: unknown kind of file"),
-        ("src/pkg/page.html", "src/pkg/page.html: unknown kind of file"),
-        ("src/pkg/help.md", "src/pkg/help.md: unknown kind of file"),
-        ("tests/cases/one.md", "tests/cases/one.md: unknown kind of file"),
+        ("spec/data.json", "no test reads spec/data.json"),
+        ("one.csv", "no test reads one.csv"),
+        ("src/pkg/odd.kind", "src/pkg/odd.kind: unknown kind of file"),
         ("what", "what: unknown kind of file"),
     ],
 )
 def test_what_cannot_be_followed_chooses_all_and_says_so(path: str, text: str) -> None:
     assert choose_all(modified(path), PROJECT | {path: ""}).unsure == (text,)
-
-
-def test_tests_that_name_a_data_file_come_first() -> None:
-    files = PROJECT | {"tests/x.json": "", "tests/test_z.py": "open('x.json')"}
-    assert choose_all(modified("tests/x.json"), files).tests[0].path == "tests/test_z.py"
 
 
 def test_submodules_and_links_choose_all() -> None:

@@ -1,0 +1,269 @@
+"""`presubmit record`: one run of all tests that says of each what it executes, so that later runs are narrowed."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from presubmit.errors import ExitCode, PresubmitError
+from presubmit.history import History
+from presubmit.reading import plan_run, read_all
+from presubmit.recording import keep_recording
+from presubmit.replay.lanes import Place
+from presubmit.replay.perform import KEEP, Head, Lanes, run_head
+from presubmit.replay.runner import SessionRunner, Watcher
+from presubmit.report.folder import own_folder
+from presubmit.selector.recorded_index import TEST, unsound
+from presubmit.selector.recorded_store import read_stored, setting_of, without_parameters
+from presubmit.upstream_taking import take_options
+from presubmit.values import Build, Mode, Outcome, Plan, StepResult, Tests, counted
+from presubmit.where import find_where, history_path, open_lane_mirror, start_connecting
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from presubmit.change.mirror import Mirror
+    from presubmit.reading import Planned, Reading, RunOptions
+    from presubmit.report.terminal import Terminal
+    from presubmit.selector.recorded_store import Stored
+    from presubmit.where import Where
+
+_MOST_NAMED: Final = 3
+
+
+def cmd_record(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
+    """Run all tests of the tree once, recorded; what has a sound record of this tree already is not run again."""
+    options = msgspec.structs.replace(
+        options,
+        tests="all",
+        only=("tests",),
+        retries=0,
+        config={**options.config, "tests.record": "yes"},
+    )
+    began = time.monotonic()
+    with ExitStack() as stack:
+        connecting = start_connecting(options, environ)
+        reading = read_all(options, environ)
+        history = stack.enter_context(History(history_path(reading)))
+        mirror = stack.enter_context(open_lane_mirror(reading, "head"))
+        checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh, keep=KEEP)
+        where = find_where(reading, options, stack, connecting)
+        reading, taken = take_options(reading, options, where, environ, history)
+        for note in (
+            *reading.warnings,
+            *where.notes,
+            *taken.problems,
+            *filter(None, [history.note]),
+        ):
+            terminal.line(f"note {note}", "yellow")
+        clean = checkout.needs_clean_build or options.fresh
+        planned = plan_run(reading, options, history, clean=clean)
+        done = () if options.fresh else _sound_files(_of_tree(reading, history))
+        plan = without_files(planned.plan, done, planned.layout.tests)
+        if done:
+            terminal.line(f"{counted(len(done), 'test file')} recorded before on this tree")
+        seconds = history.test_seconds()
+        results = _perform(plan, planned, reading, where, mirror, terminal, history, environ)
+        return _conclude(
+            *(plan, results, _of_tree(reading, history), terminal),
+            seconds=seconds,
+            took=time.monotonic() - began,
+        )
+
+
+def without_files(plan: Plan, done: Collection[str], known: Collection[str]) -> Plan:
+    """Leave test files out of a plan, and the steps that have none left. Pure."""
+    if not done:
+        return plan
+    steps = []
+    for step in plan.steps:
+        work = step.work
+        if isinstance(work, Tests):
+            files = tuple(path for path in work.files or sorted(known) if path not in set(done))
+            if not files:
+                continue
+            work = msgspec.structs.replace(work, files=files, mode=Mode.SCOPED)
+        steps.append(msgspec.structs.replace(step, work=work))
+    if not any(isinstance(step.work, Tests) for step in steps):
+        steps = []
+    return msgspec.structs.replace(plan, steps=tuple(steps))
+
+
+def _of_tree(reading: Reading, history: History) -> Stored | None:
+    """Give what is recorded of this very tree."""
+    tests = reading.config.config.tests
+    stored = read_stored(history, setting_of(tests.command, tests.env))
+    tree = reading.change.target.tree
+    return next((it for it in stored if it.run.tree == tree and not it.run.origin), None)
+
+
+def _sound_files(stored: Stored | None) -> tuple[str, ...]:
+    """Give the test files of which every test has a sound record."""
+    if stored is None:
+        return ()
+    lost = {stored.index.contexts[number].file for number in unsound(stored.index)}
+    return tuple(path for path in stored.run.whole if path not in lost)
+
+
+def _perform(
+    plan: Plan,
+    planned: Planned,
+    reading: Reading,
+    where: Where,
+    mirror: Mirror,
+    terminal: Terminal,
+    history: History,
+    environ: Mapping[str, str],
+) -> dict[str, tuple[StepResult, str]]:
+    """Build and test; for each step its result, and why it was not recorded (empty where it was)."""
+    results: dict[str, tuple[StepResult, str]] = {}
+    if not plan.steps:
+        return results
+    folder = _folder(reading)
+    works = {step.id: step.work for step in plan.steps}
+
+    def remember(result: StepResult) -> None:
+        work = works[result.id]
+        why = ""
+        if isinstance(work, Tests):
+            why = _kept(history, folder, work, result, reading, planned.layout.tests)
+        results[result.id] = (result, why)
+
+    for step in plan.steps:
+        terminal.know(step)
+    watcher = Watcher(
+        started=terminal.started, progressed=terminal.progressed, ended=terminal.ended
+    )
+    runner = SessionRunner(folder, watcher)
+    lanes = Lanes()
+    head = Head(
+        place=Place(
+            cache=reading.cache,
+            run=f"record-{reading.change.target.tree[:7]}",
+            repository=reading.cache.parent.name,
+            engine=where.engine,
+            image=where.image,
+            container=reading.config.config.container,
+            environ=environ,
+            fresh=False,
+        ),
+        runner=runner,
+        change=reading.change,
+        blobs=reading.head_reader.blobs,
+        mirror=mirror,
+        open_lint_mirror=lambda: mirror,
+        remember=remember,
+    )
+    try:
+        run_head(plan, head, lanes, {})
+    finally:
+        runner.close()
+        lanes.close()
+    return results
+
+
+def _folder(reading: Reading) -> Path:
+    """Make the folder of the logs, `.presubmit/record`: those of the last recording."""
+    from pathlib import Path  # noqa: PLC0415
+
+    folder = own_folder(Path(reading.change.top)) / "record"
+    if folder.is_symlink():
+        raise PresubmitError(f"{folder} is a link", hint="remove it: presubmit writes there")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _kept(
+    history: History,
+    folder: Path,
+    work: Tests,
+    result: StepResult,
+    reading: Reading,
+    known: Collection[str],
+) -> str:
+    """Keep what a step recorded; say why it, or a part of it, was not."""
+    if not result.recording:
+        unrecorded = [note for note in result.notes if "recorded" in note]
+        return (unrecorded or [result.reason or "it wrote no recording"])[0]
+    recording = keep_recording(
+        history, folder / result.recording, work, result, reading=reading, known=known
+    )
+    if recording is None:
+        return "its recording cannot be used"
+    if result.cut:
+        return result.cut
+    names = {one.context for one in recording.contexts}
+    lost = [
+        case.id
+        for case in result.cases
+        if case.phase != "collect" and f"{TEST}{without_parameters(case.id)}" not in names
+    ]
+    return f"{counted(len(lost), 'test')} without a record, such as {lost[0]}" if lost else ""
+
+
+def _conclude(
+    plan: Plan,
+    results: Mapping[str, tuple[StepResult, str]],
+    stored: Stored | None,
+    terminal: Terminal,
+    *,
+    seconds: Mapping[str, float],
+    took: float,
+) -> ExitCode:
+    """Say what was recorded; give the exit code."""
+    found = [result for result, _ in results.values()]
+    built = next((r for r in found if isinstance(_work(plan, r.id), Build)), None)
+    if built is not None and built.outcome is not Outcome.PASSED:
+        terminal.line(f"NOT RECORDED   the build {built.outcome}: {built.reason}", "bold red")
+        return ExitCode.ENVIRONMENT
+    tests = [result for result in found if result.id in _test_ids(plan)]
+    failing = sum(result.counts.failed + result.counts.errors for result in tests)
+    if failing:
+        terminal.line(
+            f"{counted(failing, 'test')} failed: they have no sound record and stay selected",
+            "yellow",
+        )
+    problems = [f"{name}: {why}" for name, (_, why) in results.items() if why]
+    problems += [f"{name}: it did not run" for name in _test_ids(plan) if name not in results]
+    for problem in problems:
+        terminal.line(f"not recorded   {problem}", "yellow")
+    terminal.line(summary(stored, tests, seconds, took), "bold")
+    if stored is None:
+        for text in plan.left_out if not tests else ():
+            terminal.line(f"not run   {text}", "yellow")
+        return ExitCode.ENVIRONMENT
+    return ExitCode.INCOMPLETE if problems else ExitCode.OK
+
+
+def _work(plan: Plan, name: str) -> object:
+    return next((step.work for step in plan.steps if step.id == name), None)
+
+
+def _test_ids(plan: Plan) -> tuple[str, ...]:
+    return tuple(step.id for step in plan.steps if isinstance(step.work, Tests))
+
+
+def summary(
+    stored: Stored | None,
+    tests: Collection[StepResult],
+    seconds: Mapping[str, float],
+    took: float,
+) -> str:
+    """Give the last line: `recorded 1,203 tests in 61 s (plain 33 s), 0 without a sound record`."""
+    if stored is None:
+        return f"nothing is recorded of this tree, after {took:.0f} s"
+    ids = [number for number, one in enumerate(stored.index.contexts) if one.id]
+    weak = unsound(stored.index)
+    lost = sum(number in weak for number in ids)
+    ran = {case.id.partition("::")[0] for result in tests for case in result.cases}
+    plain = ""
+    if ran and ran <= set(seconds):
+        plain = f" (plain {sum(seconds[path] for path in ran):.0f} s)"
+    spent = max((result.seconds for result in tests), default=0.0)
+    return f"recorded {len(ids):,} tests in {spent:.0f} s{plain}, {lost:,} without a sound record"

@@ -1,0 +1,60 @@
+"""Keeps in the history what a step of tests recorded, with the tree that it ran on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from presubmit.results.recording import read_recording
+from presubmit.selector.recorded_store import setting_of, store_recording, whole_files
+from presubmit.values import CaseOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from presubmit.history import History
+    from presubmit.reading import Reading
+    from presubmit.selector.recording import Recording
+    from presubmit.values import StepResult, Tests
+
+
+def keep_recording(
+    history: History,
+    path: Path,
+    work: Tests,
+    result: StepResult,
+    *,
+    reading: Reading,
+    known: Collection[str],
+) -> Recording | None:
+    """Keep a step's recording, and give it; None where there is none or it cannot be used.
+
+    `known` are the test files of the project.
+    """
+    recording = read_recording(path)
+    if recording is None:
+        return None
+    whole: frozenset[str] = frozenset()
+    if not (result.cut or work.ids or work.arguments):
+        ran = [case.id for case in result.cases if case.phase != "collect"]
+        whole = whole_files(recording, ran, (*work.within, *work.without))
+        whole -= {
+            case.id.partition("::")[0]
+            for case in result.cases
+            if case.phase == "collect" and case.outcome in {CaseOutcome.FAILED, CaseOutcome.ERROR}
+        }
+    change = reading.change
+    tests = reading.config.config.tests
+    kept = store_recording(
+        history,
+        recording,
+        tree=change.target.tree,
+        commit=change.target.commit or "",
+        files=reading.head_reader.blobs,
+        setting=setting_of(tests.command, tests.env),
+        whole=whole,
+        known=known,
+        at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+    )
+    return recording if kept else None

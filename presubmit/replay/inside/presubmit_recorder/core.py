@@ -1,0 +1,360 @@
+"""Keeps the contexts of one process: what runs now belongs to the innermost; each is written down when it ends."""
+
+import json
+import os
+import sys
+import threading
+import time
+
+from presubmit_recorder.events import Events
+from presubmit_recorder.lines import Table
+from presubmit_recorder.places import Places
+from presubmit_recorder.tracer import CORE, Tracer, load, other_tracer
+
+TOLD = "PRESUBMIT_RECORDER"
+CONTEXT = "PRESUBMIT_RECORDER_CONTEXT"
+SESSION = "session:"
+MOST_BYTES = 48 * 1024 * 1024
+_MOST_NAMES = 20000
+
+
+class Context:
+    """What one context ran and opened; `lines` holds lines by file until they are resolved."""
+
+    def __init__(self, name):
+        self.name = name
+        self.lines = {}
+        self.opened = set()
+        self.listed = set()
+        self.started = []
+        self.open = set()
+        self.uses = set()
+        self.outcome = ""
+        self.seconds = 0.0
+
+    @property
+    def empty(self):
+        """Whether there is nothing to write."""
+        return not (self.lines or self.opened or self.listed or self.started or self.open)
+
+    def mind_size(self):
+        """Take note where more was opened, listed or started than is written down."""
+        if max(len(self.opened), len(self.listed), len(self.started)) > _MOST_NAMES:
+            self.open.add("opened or started too many files to name")
+
+
+class Recorder:
+    """The recording of one process; `told` is what the plugin was told, with the file that all processes append to."""
+
+    def __init__(self, told):
+        self.told = told
+        self.key = "{}-{}".format(os.getpid(), os.urandom(4).hex())
+        self.places = Places(told["root"], told.get("source", ""))
+        self.running = False
+        self.pid = os.getpid()
+        self._events = Events()
+        self._tracer = None
+        self._stack = [Context(SESSION)]
+        self._tables = {}
+        self._numbers = {}
+        self._began = None
+        self._restore = {}
+        self.stopped = ""
+
+    # --- the lifetime -------------------------------------------------------------------------------------------------
+
+    def start(self, context=SESSION):
+        """Begin to record; gives why not, or an empty text."""
+        other = other_tracer()
+        if other:
+            return "left alone: {} traces already".format(other)
+        try:
+            module = load(self.told["coverage"])
+        except ImportError as error:
+            return "coverage's tracer cannot be loaded: {}".format(error)
+        self._stack = [Context(context)]
+        self._tracer = Tracer(module, self.places.traced)
+        self.told.setdefault("main", self.pid)
+        self._tell(TOLD, json.dumps(self.told))
+        self._tell(CONTEXT, context)
+        os.register_at_fork(after_in_child=self._in_fork)
+        self.running = True
+        self._events.listen()
+        self._tracer.start()
+        return ""
+
+    def stop(self):
+        """Record nothing more; what is not written yet can still be."""
+        if not self.running:
+            return
+        self.running = False
+        self._tracer.stop()
+        self._events.silence()
+        for name, value in self._restore.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    def limit(self, why):
+        """Stop before the end, and say why: what comes after has no record."""
+        self.stopped = self.stopped or why
+        self._gather()
+        self.stop()
+        self.write_session()
+
+    def fail(self, error):
+        """Stop since something of ours went wrong: then nothing of the recording may be used."""
+        self.stopped = "the recorder failed"
+        try:
+            self.stop()
+        finally:
+            self.line(kind="fault", error="{}: {}".format(type(error).__name__, error)[:500])
+
+    def _in_fork(self):
+        """In a fork: it is recorded no further, and its parent's context says that there was one."""
+        if self.running:
+            self.running = False
+            self._tracer.stop()
+            self._events.silence()
+
+    def before_exec(self, function):
+        """Call a function before this process becomes another program."""
+        self._events.before_exec = function
+
+    def _tell(self, name, value):
+        self._restore.setdefault(name, os.environ.get(name))
+        os.environ[name] = value
+
+    def end(self, *, complete):
+        """Write what is left, with what child processes gave, and how the session ended."""
+        if self.running:
+            self._gather()
+            self.stop()
+            self.write_session()
+        if self.places.stale:
+            self.line(kind="fault", error=_another_copy(self.places.stale))
+        if self.told.get("main") == self.pid:
+            self.write_children()
+        self.line(kind="end", complete=complete and not self.stopped, note=self.stopped)
+
+    def unheard(self):
+        """Give a context manager in which this thread's own work is not recorded."""
+        return self._events.muted()
+
+    # --- contexts ---------------------------------------------------------------------------------------------------
+
+    @property
+    def current(self):
+        """The innermost context."""
+        return self._stack[-1]
+
+    def enter(self, name):
+        """Let what runs from now on belong to a context; gives it, None where nothing is recorded."""
+        if not self._alive():
+            return None
+        self._gather()
+        context = Context(name)
+        self._stack.append(context)
+        os.environ[CONTEXT] = name
+        return context
+
+    def leave(self, context):
+        """End a context and write it down."""
+        if context is None or not self._alive() or context not in self._stack:
+            return
+        self._gather()
+        while self._stack.pop() is not context:
+            pass
+        os.environ[CONTEXT] = self.current.name
+        self.write(context)
+        self._mind_limits(context)
+
+    def drop(self, context):
+        """End a context that did not run to its end: nothing is known of it."""
+        if context is None or not self._alive() or context not in self._stack:
+            return
+        self._gather()
+        while self._stack.pop() is not context:
+            pass
+        os.environ[CONTEXT] = self.current.name
+
+    def _alive(self):
+        return self.running and os.getpid() == self.pid
+
+    def _gather(self):
+        """Give the innermost context what ran since the last call."""
+        if self._tracer is None:
+            return
+        context = self.current
+        for name, lines in self._tracer.take().items():
+            known = context.lines.get(name)
+            if known is None:
+                context.lines[name] = lines
+            else:
+                known |= lines
+        opened, listed, started, forked = self._events.take()
+        context.opened |= opened
+        context.listed |= listed
+        context.started += started
+        if forked:
+            context.open.add("forked")
+        self._mind_tracer()
+
+    def _mind_tracer(self):
+        """Take note of another tracer, and go on where it is gone; one that is at work is left alone."""
+        tracer = self._tracer
+        if not self.running or threading.current_thread() is not threading.main_thread():
+            return
+        other = tracer.displaced()
+        if other:
+            for context in self._stack:
+                context.open.add("another tracer")
+            if sys.gettrace() is None:
+                tracer.stop()
+                tracer.start()
+        elif not tracer.greenlets and "greenlet" in sys.modules:
+            for context in self._stack:
+                context.open.add("greenlets")
+            tracer.stop()
+            tracer.start()
+
+    def _mind_limits(self, context):
+        if not context.name.startswith("test:"):
+            return
+        now = time.monotonic()
+        if self._began is None:
+            self._began = now - context.seconds
+        seconds = self.told.get("seconds")
+        if seconds is not None and now - self._began > seconds:
+            self.limit("recorded for {:g} s only, as asked for".format(seconds))
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def write(self, context, of=None):
+        """Write what a context did, its lines as functions."""
+        if context.empty and context.name == SESSION:
+            return
+        context.mind_size()
+        with self._events.muted():
+            functions, modules = {}, []
+            for name, lines in context.lines.items():
+                table = self._table(name)
+                if table is None:
+                    context.opened.add(self.places.where(name))
+                    continue
+                found, module = table.resolve(lines)
+                if found:
+                    functions[self._number(name, table)] = sorted(found)
+                if module:
+                    modules.append(name)
+            self.line(
+                kind="ran",
+                context=context.name,
+                functions=functions,
+                modules=sorted(modules),
+                opened=self._opened(context, modules),
+                listed=self._named(context.listed),
+                uses=sorted(context.uses),
+                started=context.started[:_MOST_NAMES],
+                open=sorted(context.open),
+                outcome=context.outcome,
+                seconds=round(context.seconds, 6),
+                **({"of": of} if of else {}),
+            )
+
+    def write_session(self):
+        """Write what belongs to the session, with every context that is still open."""
+        while self._stack:
+            self.write(self._stack.pop(0))
+        self._stack = [Context(SESSION)]
+
+    def write_raw(self):
+        """Write the lines of a child process as they are: whoever records the session knows their functions."""
+        self._gather()
+        context = self.current
+        if self.places.stale:
+            context.open.add(_another_copy(self.places.stale))
+        context.mind_size()
+        with self._events.muted():
+            self.line(
+                kind="raw",
+                context=context.name,
+                files={name: sorted(lines) for name, lines in context.lines.items()},
+                opened=self._opened(context, context.lines),
+                listed=self._named(context.listed),
+                started=context.started[:_MOST_NAMES],
+                open=sorted(context.open),
+            )
+        self._stack = [Context(context.name)]
+
+    def write_children(self):
+        """Resolve what child processes wrote."""
+        for found in self._raw_lines():
+            context = Context(found["context"])
+            context.lines = {name: set(lines) for name, lines in found["files"].items()}
+            self.write(context, of=found["p"])
+
+    def _raw_lines(self):
+        try:
+            with self._events.muted(), open(self.told["file"], "rb") as stream:
+                for line in stream:
+                    if line.startswith(b'{"kind": "raw"'):
+                        yield json.loads(line)
+        except (OSError, ValueError):
+            return
+
+    def line(self, kind, **facts):
+        """Append one line, in one write: many processes append to this file."""
+        facts = dict({"kind": kind, "p": self.key}, **facts)
+        data = (json.dumps(facts) + "\n").encode("ascii")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        with self._events.muted():
+            descriptor = os.open(self.told["file"], flags, 0o644)
+            try:
+                if os.fstat(descriptor).st_size + len(data) <= MOST_BYTES or kind in (
+                    "end",
+                    "fault",
+                ):
+                    if os.write(descriptor, data) != len(data):
+                        raise OSError("the recording could not be written whole")
+                elif not self.stopped:
+                    self.stopped = "the recording grew too large"
+                    self.stop()
+            finally:
+                os.close(descriptor)
+
+    def _opened(self, context, modules):
+        """Name what was opened; a source or bytecode that was merely imported apart."""
+        found = set()
+        for path in context.opened:
+            if not path.endswith((".pyc", ".pyo")):
+                found |= self.places.both(path)
+        return sorted(found.difference(modules))[:_MOST_NAMES]
+
+    def _named(self, paths):
+        return sorted({name for path in paths for name in self.places.both(path)})[:_MOST_NAMES]
+
+    def _table(self, name):
+        if name not in self._tables:
+            try:
+                with open(self.places.where(name), "rb") as stream:
+                    self._tables[name] = Table(stream.read())
+            except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+                self._tables[name] = None  # a template, say: what is no Python is read like data
+        return self._tables[name]
+
+    def _number(self, name, table):
+        if name not in self._numbers:
+            self._numbers[name] = len(self._numbers)
+            self.line(kind="names", n=self._numbers[name], file=name, names=table.names)
+        return self._numbers[name]
+
+
+def _another_copy(names):
+    """Say that what ran is not what stands in the tree: the recording then holds too little."""
+    return "an installed copy ran that differs from the tree: {}".format(sorted(names)[0])
+
+
+__all__ = ["CONTEXT", "CORE", "SESSION", "TOLD", "Context", "Recorder"]

@@ -1,0 +1,437 @@
+"""What names lead to: from a changed element to the tests that may run it."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from presubmit.selector.imports import read_imports
+from presubmit.selector.layout import make_layout
+from presubmit.selector.names import NameGraph, NameReach
+from presubmit.selector.shape import MODULE, read_shape
+
+
+def graph(**sources: str) -> NameGraph:
+    """Make a graph; `pkg__a` stands for `pkg/a.py`, `test_x` for `tests/test_x.py`."""
+    texts = {"pkg/__init__.py": "", "tests/test_far.py": "def test_far(): assert 1\n"}
+    for name, text in sources.items():
+        path = name.replace("__", "/") if "__" in name else f"tests/{name}"
+        texts[f"{path}.py".replace("//", "/")] = textwrap.dedent(text)
+    layout = make_layout(tuple(texts), {})
+    shapes = {path: read_shape(text.encode()) for path, text in texts.items()}
+    imports = {
+        path: read_imports(
+            text.encode(),
+            module=layout.names[path][0],
+            is_package=path.endswith("__init__.py"),
+        )
+        for path, text in texts.items()
+    }
+    return NameGraph(shapes, layout, imports)
+
+
+def reach(changed: str, **sources: str) -> NameReach:
+    path, _, name = changed.partition("::")
+    return graph(**sources).reach({path: [name]})
+
+
+def chosen(changed: str, **sources: str) -> set[str]:
+    found = reach(changed, **sources)
+    assert found.unsure == ()
+    return {it.removeprefix("tests/").removesuffix(".py") for it in found.files}
+
+
+F = "def f(): return 1\ndef other(): return 2\n"
+
+
+# --- by name --------------------------------------------------------------------------------------------------------
+
+
+def test_a_test_that_calls_the_function_is_reached_and_one_that_calls_its_neighbour_is_not() -> (
+    None
+):
+    assert chosen(
+        "pkg/a.py::f",
+        pkg__a=F,
+        test_a="from pkg.a import f\ndef test_a(): f()\n",
+        test_b="from pkg.a import other\ndef test_b(): other()\n",
+    ) == {"test_a"}
+
+
+def test_the_chain_names_every_element_on_the_way() -> None:
+    found = reach(
+        "pkg/a.py::f",
+        pkg__a=F,
+        pkg__b="from pkg.a import f\ndef g(): return f()\n",
+        test_b="from pkg.b import g\ndef test_b(): g()\n",
+    )
+    chain = found.files["tests/test_b.py"]
+    assert chain[0] == "pkg/a.py::f"
+    assert "pkg/b.py::g" in chain
+    assert chain[-1].startswith("tests/test_b.py")
+    assert found.at_import == {}
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "from pkg.a import f as g\ndef test_x(): g()\n",
+        "from pkg import a\ndef test_x(): a.f()\n",
+        "import pkg.a\ndef test_x(): pkg.a.f()\n",
+        "import pkg.a as q\ndef test_x(): q.f()\n",
+        "from pkg.a import *\ndef test_x(): f()\n",
+        "def test_x():\n    from pkg.a import f\n    f()\n",
+        "from pkg import a\ndef test_x(): getattr(a, 'f')()\n",
+        "from pkg import a\ndef test_x(name): getattr(a, name)()\n",
+        "def test_x(monkeypatch): monkeypatch.setattr('pkg.a.f', None)\n",
+        "def test_x(): run([python, '-c', 'from pkg.a import f; f()'])\n",
+        "from importlib import import_module\ndef test_x(): vars(import_module('pkg.a'))\n",
+        "from pkg.a import f\nCASES = [f]\ndef test_x(): CASES[0]()\n",
+        "from pkg.a import f\ndef test_x(run=f): run()\n",
+    ],
+)
+def test_every_way_to_name_a_function_reaches_it(test: str) -> None:
+    assert chosen("pkg/a.py::f", pkg__a=F, test_x=test) == {"test_x"}
+
+
+def test_an_import_alone_is_no_use() -> None:
+    assert (
+        chosen(
+            "pkg/a.py::f",
+            pkg__a=F,
+            pkg__b="from pkg.a import f\ndef g(): return 1\n",
+            test_b="from pkg.b import g\ndef test_b(): g()\n",
+        )
+        == set()
+    )
+
+
+def test_a_local_variable_of_the_same_name_is_no_use() -> None:
+    assert (
+        chosen("pkg/a.py::f", pkg__a=F, test_x="def test_x():\n    f = 1\n    print(f)\n") == set()
+    )
+
+
+def test_an_attribute_of_a_foreign_module_is_no_use() -> None:
+    source = "class C:\n    def compile(self): return 1\n"
+    assert (
+        chosen(
+            "pkg/a.py::C.compile",
+            pkg__a=source,
+            test_x="import re\ndef test_x(): re.compile('a')\n",
+        )
+        == set()
+    )
+
+
+def test_a_name_is_followed_through_re_exports() -> None:
+    assert chosen(
+        "pkg/a.py::f",
+        pkg__a=F,
+        pkg__api="from pkg.a import f as call\n",
+        test_x="from pkg import api\ndef test_x(): api.call()\n",
+        test_y="from pkg import api\ndef test_y(): api.answer()\n",
+    ) == {"test_x"}
+
+
+def test_a_table_is_a_further_name() -> None:
+    found = reach(
+        "pkg/a.py::f",
+        pkg__a=F + "TABLE = {'a': f}\n",
+        test_x="from pkg.a import TABLE\ndef test_x(): TABLE['a']()\n",
+    )
+    assert set(found.files) == {"tests/test_x.py"}
+    assert found.at_import == {}
+
+
+def test_a_constant_reaches_the_functions_that_read_it() -> None:
+    assert chosen(
+        "pkg/a.py::LIMIT",
+        pkg__a="LIMIT = 3\ndef g(): return LIMIT\ndef h(): return 1\n",
+        test_g="from pkg.a import g\ndef test_g(): g()\n",
+        test_h="from pkg.a import h\ndef test_h(): h()\n",
+    ) == {"test_g"}
+
+
+def test_parts_of_built_names_reach_what_they_may_name() -> None:
+    source = "class C:\n    def do_a(self): return 1\n    def run(self, x): getattr(self, f'do_{x}')()\n"
+    assert chosen(
+        "pkg/a.py::C.do_a",
+        pkg__a=source,
+        test_x="from pkg.a import C\ndef test_x(): C().run('a')\n",
+    ) == {"test_x"}
+
+
+def test_code_in_strings_names_what_it_calls() -> None:
+    source = "class E:\n    def call_unop(self): return 1\n"
+    assert chosen(
+        "pkg/a.py::E.call_unop",
+        pkg__a=source,
+        pkg__gen="def write(out): out.append('environment.call_unop(')\n",
+        test_x="from pkg.gen import write\ndef test_x(): write([])\n",
+    ) == {"test_x"}
+
+
+# --- without a name -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["__init__", "__eq__", "__enter__", "__add__", "__del__"])
+def test_what_the_language_calls_is_reached_through_the_class(method: str) -> None:
+    assert chosen(
+        f"pkg/a.py::C.{method}",
+        pkg__a=f"class C:\n    def {method}(self, *a): return 1\ndef make(): return C()\n",
+        test_x="from pkg.a import make\ndef test_x(): make()\n",
+    ) == {"test_x"}
+
+
+def test_a_base_class_is_run_by_users_of_its_subclass() -> None:
+    assert chosen(
+        "pkg/a.py::Base.__init__",
+        pkg__a="class Base:\n    def __init__(self): self.x = 1\n",
+        pkg__b="from pkg.a import Base\nclass D(Base):\n    pass\n",
+        test_x="from pkg.b import D\ndef test_x(): D()\n",
+    ) == {"test_x"}
+
+
+def test_a_framework_calls_any_method_of_a_subclass() -> None:
+    source = "from {} import Base\nclass C(Base):\n    def handle(self): return 1\n"
+    test = "from pkg.a import C\ndef test_x(): C()\n"
+    assert chosen("pkg/a.py::C.handle", pkg__a=source.format("django"), test_x=test) == {"test_x"}
+    assert (
+        chosen(
+            "pkg/a.py::C.handle",
+            pkg__a=source.format("pkg.b"),
+            pkg__b="class Base:\n    pass\n",
+            test_x=test,
+        )
+        == set()
+    )
+
+
+def test_a_subclass_hook_runs_where_subclasses_are_defined() -> None:
+    found = reach(
+        "pkg/a.py::Base.__init_subclass__",
+        pkg__a="class Base:\n    def __init_subclass__(cls): check(cls)\n",
+        pkg__b="from pkg.a import Base\nclass D(Base):\n    pass\n",
+    )
+    assert "pkg/b.py" in found.at_import
+
+
+def test_a_registered_class_is_reached_through_the_base_that_keeps_it() -> None:
+    assert chosen(
+        "pkg/b.py::D.__init__",
+        pkg__a="class Base:\n    def __init_subclass__(cls): KNOWN.append(cls)\nKNOWN = []\n",
+        pkg__b="from pkg.a import Base\nclass D(Base):\n    def __init__(self): self.x = 1\n",
+        test_x="from pkg.a import Base\ndef test_x(): Base.make('D')\n",
+    ) == {"test_x"}
+
+
+# --- decorators -----------------------------------------------------------------------------------------------------
+
+
+def test_a_registering_decorator_ties_the_function_to_its_registrar() -> None:
+    assert chosen(
+        "pkg/b.py::view",
+        pkg__a="class App:\n    def route(self, x): return x\napp = App()\n",
+        pkg__b="from pkg.a import app\n@app.route('/')\ndef view(): return 1\n",
+        test_x="from pkg.a import app\ndef test_x(): app.get('/')\n",
+    ) == {"test_x"}
+
+
+def test_a_dispatching_function_reaches_what_is_registered_for_a_type() -> None:
+    assert chosen(
+        "pkg/b.py::_",
+        pkg__a="import functools\n@functools.singledispatch\ndef show(x): return 1\n",
+        pkg__b="from pkg.a import show\n@show.register\ndef _(x: int): return 2\n",
+        test_x="from pkg.a import show\ndef test_x(): show(1)\n",
+    ) == {"test_x"}
+
+
+def test_a_decorator_of_a_module_that_keeps_nothing_ties_nothing() -> None:
+    sources = {
+        "pkg__util": "def dispatchable(f): return f\n",
+        "pkg__a": "import pkg.util as u\n@u.dispatchable\ndef f(): return 1\n@u.dispatchable\ndef g(): return 1\n",
+        "test_f": "from pkg.a import f\ndef test_f(): f()\n",
+        "test_g": "from pkg.a import g\ndef test_g(): g()\n",
+    }
+    assert chosen("pkg/a.py::f", **sources) == {"test_f"}
+
+
+def test_a_decorator_that_stores_ties_to_users_of_the_store() -> None:
+    assert chosen(
+        "pkg/a.py::f",
+        pkg__util="STORE = {}\ndef keep(f):\n    STORE[f.__name__] = f\n    return f\ndef call(n): return STORE[n]()\n",
+        pkg__a="from pkg.util import keep\n@keep\ndef f(): return 1\n",
+        test_x="from pkg.util import call\ndef test_x(): call('a')\n",
+    ) == {"test_x"}
+
+
+def test_a_foreign_decorator_that_may_register_affects_importers_of_the_file() -> None:
+    found = reach("pkg/a.py::f", pkg__a="import celery\n@celery.task\ndef f(): return 1\n")
+    assert set(found.at_import) == {"pkg/a.py"}
+
+
+# --- at import ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "X = f()\n",
+        "X = make(f)\n",
+        "register(f)\n",
+        "def g(a=f()): ...\n",
+        "class C:\n    x = f()\n",
+        "def g(): return f()\nX = g()\n",
+        "for x in y:\n    f()\n",
+    ],
+)
+def test_what_module_code_may_run_is_told(code: str) -> None:
+    found = reach("pkg/a.py::f", pkg__a=F, pkg__b=f"from pkg.a import f\n{code}")
+    assert set(found.at_import) == {"pkg/b.py"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "__all__ = ['f']\n",
+        "X = f\n",
+        "X = [f, 1]\n",
+        "X = lambda: f()\n",
+        "def g(a=f): ...\n",
+        "def g(): return f()\n",
+    ],
+)
+def test_what_module_code_only_stores_does_not_run_at_import(code: str) -> None:
+    assert reach("pkg/a.py::f", pkg__a=F, pkg__b=f"from pkg.a import f\n{code}").at_import == {}
+
+
+def test_a_lazy_module_is_affected_as_a_whole() -> None:
+    found = reach("pkg/a.py::__getattr__", pkg__a="def __getattr__(name): return 1\n")
+    assert "pkg/a.py" in found.at_import
+
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_fixture_reaches_the_tests_that_ask_for_it() -> None:
+    sources = {
+        "conftest": """
+            import pytest
+            from pkg.a import f
+            @pytest.fixture
+            def thing(): return f()
+            @pytest.fixture
+            def more(thing): return thing
+        """,
+        "test_x": "def test_x(more): assert more\n",
+        "test_y": "import pytest\n@pytest.mark.usefixtures('thing')\ndef test_y(): assert 1\n",
+        "test_z": "def test_z(tmp_path): assert 1\n",
+        "pkg__a": F,
+    }
+    assert chosen("pkg/a.py::f", **sources) == {"test_x", "test_y"}
+
+
+def test_an_automatic_fixture_reaches_every_test_below_its_conftest() -> None:
+    found = reach(
+        "tests/sub/conftest.py::thing",
+        tests__sub__conftest="import pytest\n@pytest.fixture(autouse=True)\ndef thing(): return 1\n",
+        tests__sub__test_x="def test_x(): assert 1\n",
+    )
+    assert set(found.files) == {"tests/sub/test_x.py"}
+
+
+def test_a_hook_of_a_conftest_reaches_every_test_below() -> None:
+    assert chosen(
+        "tests/conftest.py::pytest_runtest_setup",
+        conftest="def pytest_runtest_setup(item): return 1\n",
+        test_x="def test_x(): assert 1\n",
+    ) == {"test_x", "test_far"}
+
+
+def test_an_imported_or_inherited_test_class_runs_in_both_files() -> None:
+    assert chosen(
+        "pkg/a.py::f",
+        pkg__a=F,
+        test_a="from pkg.a import f\nclass TestA:\n    def test_a(self): f()\n",
+        test_b="from test_a import TestA\n",
+        test_c="import test_a\nclass TestC(test_a.TestA):\n    pass\n",
+    ) == {"test_a", "test_b", "test_c"}
+
+
+def test_tests_of_a_shared_base_run_in_its_subclasses() -> None:
+    assert chosen(
+        "pkg/a.py::f",
+        pkg__a=F,
+        base="from pkg.a import f\nclass Base:\n    def test_it(self): f()\n",
+        test_x="from tests.base import Base\nclass TestX(Base):\n    pass\n",
+    ) == {"test_x"}
+
+
+def test_a_test_that_runs_built_code_is_always_reached() -> None:
+    assert chosen("pkg/a.py::f", pkg__a=F, test_x="def test_x(): exec(open('a').read())\n") == {
+        "test_x"
+    }
+
+
+def test_a_test_that_cannot_be_parsed_is_always_reached() -> None:
+    assert chosen("pkg/a.py::f", pkg__a=F, test_x="def test_x(:\n") == {"test_x"}
+
+
+def test_a_module_that_cannot_be_parsed_affects_its_importers() -> None:
+    assert "pkg/b.py" in reach("pkg/a.py::f", pkg__a=F, pkg__b="def (:\n").at_import
+
+
+# --- what cannot be told --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["nowhere", MODULE, "C"])
+def test_what_is_no_function_or_constant_is_unsure(name: str) -> None:
+    assert reach(f"pkg/a.py::{name}", pkg__a="class C: ...\n").unsure
+
+
+# --- single steps ---------------------------------------------------------------------------------------------------
+
+
+def test_users_gives_one_step() -> None:
+    found = graph(
+        pkg__a=F + "def g(): return f()\ndef h(): return g()\nX = f()\n",
+    ).users("pkg/a.py", "f")
+    assert found == {("pkg/a.py", "g"), ("pkg/a.py", MODULE), ("pkg/a.py", "X")}
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (
+            "import functools\n@functools.lru_cache\ndef f(x): return x\n",
+            "decorated with functools.lru_cache",
+        ),
+        ("N = 1\ndef f():\n    global N\n    N = 2\n", "writes the global N"),
+        ("N = []\ndef f(x): N.append(x)\n", "writes the global N"),
+        ("def f(x, seen=[]): seen.append(x)\n", "shares the default of seen"),
+        ("import lib\n@lib.memo\ndef f(x): return x\n", "decorated with lib.memo"),
+        (
+            (
+                "def memo(g):\n    seen = {}\n    def h(k): seen[k] = g(k)\n    return h\n"
+                "@memo\ndef f(x): return x\n"
+            ),
+            "decorated with memo, which keeps values",
+        ),
+        ("def f(x):\n    y = []\n    y.append(x)\n", ""),
+        ("@property\ndef f(self): return 1\n", ""),
+    ],
+)
+def test_what_outlives_a_call_is_told(code: str, why: str) -> None:
+    assert graph(pkg__a=code).keeps_state("pkg/a.py", "f") == why
+
+
+def test_an_object_of_a_module_keeps_what_its_methods_write() -> None:
+    source = "class C:\n    def put(self, x): self.x = x\n    def get(self): return 1\n"
+    kept = graph(pkg__a=source + "HERE = C()\n")
+    assert (
+        kept.keeps_state("pkg/a.py", "C.put") == "writes to a C that lives as long as its module"
+    )
+    assert kept.keeps_state("pkg/a.py", "C.get") == ""
+    assert graph(pkg__a=source).keeps_state("pkg/a.py", "C.put") == ""
