@@ -21,12 +21,19 @@ class Kind(StrEnum):
 
     IMPORTS = "imports"
     SHAPES = "shapes"
+    NATIVE = "native"
+    """Which native files extension modules are built from."""
     PACKS = "packs"
     """A whole tree's imports, or its file graph, in one row: thousands of rows take a second to load."""
 
 
-_MOST_ROWS: Final = {Kind.IMPORTS: 200_000, Kind.SHAPES: 200_000, Kind.PACKS: 6}
-_FORM: Final = 2
+_MOST_ROWS: Final = {
+    Kind.IMPORTS: 200_000,
+    Kind.SHAPES: 200_000,
+    Kind.NATIVE: 6,
+    Kind.PACKS: 6,
+}
+_FORM: Final = 3
 """The form of the tables: a database of another form is made anew."""
 
 

@@ -42,7 +42,7 @@ def _reasons(
         return (Reason(rule="nearest", text="others are nearer to the change"),)
     found = []
     if (chain := narrowed.left.get(test)) is not None:
-        names = ", ".join(scene.bodies[chain[0]][:3])
+        names = ", ".join(scene.narrowed[chain[0]][:3])
         text = f"imports {chain[0]}, but no name in it leads to {names}, which changed there"
         found.append(Reason(rule="names", text=text, chain=chain))
     if (chain := unseen.get(test)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from presubmit.selector.compiled import elements_of, shape_of, shown, with_modules
 from presubmit.selector.layout import is_python
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Narrowed:
 
 def narrow(scene: Scene, make_names: MakeNames | None) -> Narrowed:
     """Choose among the tests that import a file of which only functions' bodies and constants changed."""
-    changed = scene.bodies
+    changed = scene.narrowed
     closure = scene.graph.reach(changed)
     tests = {test: closure[test] for test in scene.layout.tests if test in closure}
     if not tests:
@@ -86,11 +87,13 @@ def narrow(scene: Scene, make_names: MakeNames | None) -> Narrowed:
     shapes = scene.tree.shapes(paths)
     if unread := [path for path in paths if path not in shapes and path not in scene.tree.links]:
         return Narrowed(imported=tests, why=f"{unread[0]} was not read")
-    names = make_names(shapes, scene.layout, scene.imports)
+    native = {path: it for path, it in scene.compiled.reaches.items() if path in changed}
+    shapes = {**shapes, **{path: shape_of(it.names or ()) for path, it in native.items()}}
+    names = make_names(shapes, with_modules(scene.layout, native), scene.imports)
     chains: dict[str, Chain] = {}
     unsure: list[str] = []
     alone: dict[str, Chain] = {}
-    for path, qualnames in _groups(changed):
+    for path, qualnames in _groups(changed, native):
         found = names.reach({path: qualnames})
         unsure += found.unsure
         led = _led(scene, found, closure)
@@ -107,10 +110,13 @@ def narrow(scene: Scene, make_names: MakeNames | None) -> Narrowed:
     return Narrowed(chains=chains, imported=imported, left=left, why=unsure[0] if unsure else "")
 
 
-def _groups(changed: Mapping[str, Chain]) -> Iterator[tuple[str, Chain]]:
+def _groups(changed: Mapping[str, Chain], native: Collection[str]) -> Iterator[tuple[str, Chain]]:
     """Give the changed elements, one by one where there are few: each must lead to a test."""
     few = sum(map(len, changed.values())) <= _FEW
     for path, qualnames in changed.items():
+        if path in native:
+            yield path, tuple(it for name in qualnames for it in elements_of(name))
+            continue
         for group in ((it,) for it in qualnames) if few else (qualnames,):
             yield path, group
 
@@ -118,7 +124,7 @@ def _groups(changed: Mapping[str, Chain]) -> Iterator[tuple[str, Chain]]:
 def _led(scene: Scene, found: Reached, closure: Mapping[str, Chain]) -> dict[str, Chain]:
     """Give the tests in which an element may run what changed, or that import a file which does."""
     led = {
-        test: (*(it for it in chain if it.partition("::")[0] != test), test)
+        test: (*(shown(it) for it in chain if it.partition("::")[0] != test), test)
         for test, chain in found.files.items()
         if test in closure
     }
@@ -127,7 +133,7 @@ def _led(scene: Scene, found: Reached, closure: Mapping[str, Chain]) -> dict[str
     for test, chain in scene.graph.reach(running).items():
         if test in tests and test in closure and test not in led:
             start = found.at_import.get(chain[0], ())
-            before = tuple(it for it in start if it.partition("::")[0] != chain[0])
+            before = tuple(shown(it) for it in start if it.partition("::")[0] != chain[0])
             led[test] = (*before, *chain)
     return led
 

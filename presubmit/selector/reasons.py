@@ -62,8 +62,8 @@ def _edited(scene: Scene) -> Found:
 
 def _by_graph(scene: Scene) -> Found:
     """Give the tests that import or name what changed in more than functions' bodies."""
-    bodies = scene.bodies
-    starts = [path for path in scene.of(*_WALKED) if path not in bodies]
+    narrowed = scene.narrowed
+    starts = [path for path in scene.of(*_WALKED) if path not in narrowed]
     chains = scene.graph.reach(starts)
     for test in scene.layout.tests:
         if len(chain := chains.get(test, ())) > 1:

@@ -249,7 +249,14 @@ def _old_tree(
         found = read_shapes(wanted.values(), setting.read, tree.cache)
         return {path: found[blob] for path, blob in wanted.items() if blob in found}
 
-    return dataclasses.replace(tree, base_imports={}, modes=frozenset(), base_shapes=shapes)
+    def texts(paths: Collection[str]) -> dict[str, bytes]:
+        wanted = {path: files[path] for path in paths if path in files}
+        found = setting.read(set(wanted.values())) if wanted else {}
+        return {path: found[blob] for path, blob in wanted.items() if blob in found}
+
+    return dataclasses.replace(
+        tree, base_imports={}, modes=frozenset(), base_shapes=shapes, base_texts=texts
+    )
 
 
 def _when(text: str) -> datetime:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from presubmit.selector.imports import Imports
     from presubmit.selector.layout import Layout
+    from presubmit.selector.native import NativeReach
 
 
 class Reach(StrEnum):
@@ -63,6 +64,8 @@ class Surroundings:
     """Python files of which only comments, layout or docstrings changed."""
     fixtures: frozenset[str] = frozenset()
     """conftest.py files of which only bodies of fixtures and helpers changed."""
+    compiled: Mapping[str, NativeReach] = field(default_factory=dict)
+    """What changed native files can touch."""
     configured: Mapping[str, str] = field(default_factory=dict)
     """The user's own rules: pattern -> `none`, `all` or a pattern of test files."""
 
@@ -181,8 +184,14 @@ def stub(path: str, around: Surroundings) -> Effect | None:
 
 def native(path: str, around: Surroundings) -> Effect | None:
     """Match sources of extension modules and templates that a build turns into code."""
+    reach = around.compiled.get(path)
+    if reach is not None and not reach.unsure and not _in_docs(path, around):
+        if reach.quiet:
+            return Effect(reach=Reach.NONE, text=f"{path}: only comments or layout changed")
+        return Effect(reach=Reach.GRAPH, text=f"{path}: built into {', '.join(reach.modules[:3])}")
     if posixpath.splitext(path)[1].lower() in patterns.NATIVE and not _in_docs(path, around):
-        return Effect(reach=Reach.ALL, text=f"native file: {path}", unsure=True)
+        why = f" ({reach.unsure})" if reach is not None else ""
+        return Effect(reach=Reach.ALL, text=f"native file: {path}{why}", unsure=True)
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from presubmit.selector.compiled import Compiled, read_compiled
 from presubmit.selector.data import makes_code, read_build_mentions, read_referrers
 from presubmit.selector.difference import Difference, compare
 from presubmit.selector.graph import build_graph
@@ -39,6 +40,8 @@ class Scene:
     gone: frozenset[str]
     edited: frozenset[str]
     """Test files of the tree that the change adds or edits, quiet edits apart."""
+    compiled: Compiled
+    """What the change does to extension modules."""
     makes: Mapping[str, str]
     """Changed data files of which code may be made, and what says so."""
 
@@ -51,6 +54,14 @@ class Scene:
             if found.bodies
             and not (found.at_import or found.problem)
             and self.judged[path][1].reach is Reach.GRAPH
+        }
+
+    @property
+    def narrowed(self) -> dict[str, tuple[str, ...]]:
+        """Give the changed files of which it is known which names can behave otherwise."""
+        native = self.compiled.names
+        return self.bodies | {
+            path: native[path] for path in self.of(Reach.GRAPH) if path in native
         }
 
     def of(self, *reaches: Reach) -> tuple[str, ...]:
@@ -75,6 +86,7 @@ def make_scene(change: Change, tree: Tree, rules: Mapping[str, str] | None = Non
         else tree.imports
     )
     differences, heads = _differences(change, tree, layout)
+    compiled = read_compiled(change, tree, layout, imports)
     around = Surroundings(
         layout=layout,
         imports=imports,
@@ -89,6 +101,7 @@ def make_scene(change: Change, tree: Tree, rules: Mapping[str, str] | None = Non
             for path, found in differences.items()
             if fixtures_only(path, found, heads[path], imports.get(path))
         ),
+        compiled=compiled.reaches,
         configured=rules or {},
     )
     judged = {path: judge_path(path, around) for path in changed}
@@ -100,7 +113,7 @@ def make_scene(change: Change, tree: Tree, rules: Mapping[str, str] | None = Non
         imports,
         base_imports=tree.base_imports,
         others=sorted(others),
-        referrers=referrers,
+        referrers={**referrers, **compiled.edges},
         links=tree.links,
         blobs=tree.blobs,
         cache=tree.cache,
@@ -121,6 +134,7 @@ def make_scene(change: Change, tree: Tree, rules: Mapping[str, str] | None = Non
         judged=judged,
         differences=differences,
         gone=gone,
+        compiled=compiled,
         edited=frozenset(layout.tests) & (loud | doctested),
         makes=_makes(data, graph, layout, tree) if data else {},
     )

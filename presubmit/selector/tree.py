@@ -57,6 +57,8 @@ class Tree:
     """The same of the change's base."""
     texts: Callable[[Collection[str]], Mapping[str, bytes]] = _no_texts
     """Reads files of the tree, of any kind."""
+    base_texts: Callable[[Collection[str]], Mapping[str, bytes]] = _no_texts
+    """The same of the change's base."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +120,7 @@ def read_tree(
         shapes=lambda paths: head.shapes(paths, cache),
         base_shapes=lambda paths: {} if base is None else base.shapes(paths, cache),
         texts=head.texts,
+        base_texts=lambda paths: {} if base is None else base.texts(paths),
     )
 
 

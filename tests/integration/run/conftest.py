@@ -188,7 +188,7 @@ def make_project(tmp_path_factory: pytest.TempPathFactory, isolated_home: Path) 
                 members = archive.getmembers()
                 for one in members:
                     one.uid, one.gid, one.uname, one.gname = os.getuid(), os.getgid(), "", ""
-                archive.extractall(folder, members)
+                archive.extractall(folder, members)  # noqa: S202 - pinned sdists of the registry
             (folder / sdist.replace("==", "-")).rename(path)
             for stale in ("PKG-INFO", "setup.cfg"):
                 found = path / stale

@@ -412,7 +412,8 @@ def test_build_files_choose_all_and_are_certain(path: str) -> None:
     ],
 )
 def test_what_cannot_be_followed_chooses_all_and_says_so(path: str, text: str) -> None:
-    assert choose_all(modified(path), PROJECT | {path: ""}).unsure == (text,)
+    (said,) = choose_all(modified(path), PROJECT | {path: ""}).unsure
+    assert said.startswith(text)
 
 
 def test_submodules_and_links_choose_all() -> None:
