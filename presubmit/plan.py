@@ -513,6 +513,7 @@ def _test_steps(
     if not division.shares:
         left_out.append(f"tests: shard {ask.shard} has none of the affected test files")
         return []
+    left_out += [f"tests: {note}" for note in selection.notes]
     options: tuple[str, ...] = ()
     shares = division.shares
     if not asked:

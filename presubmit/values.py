@@ -166,6 +166,8 @@ class Selection(Value, frozen=True, kw_only=True):
     """In one sentence, why this mode."""
     left_out: tuple[LeftOut, ...] = ()
     """The test files that were not chosen."""
+    notes: tuple[str, ...] = ()
+    """What the chosen tests do not run although the change touches it."""
 
 
 # --- Plan -----------------------------------------------------------------------------------------------------------

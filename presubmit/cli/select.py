@@ -95,6 +95,8 @@ def select(
         return 0
     for text in selection.unsure:
         click.echo(f"unsure: {text}", err=True)
+    for text in selection.notes:
+        click.echo(f"note: {text}", err=True)
     if execute:
         return _execute(command, selection, form, Path(reading.change.top))
     names = ["ALL"] if selection.mode is Mode.ALL else _names(selection, form)

@@ -66,6 +66,8 @@ def selection_notes(
                 lines += [f"         {one.path}   {_first(one.reasons)}" for one in members]
     if selection.unsure:
         lines += ["", "unsure, so more is run:", *(f"  {text}" for text in selection.unsure)]
+    if selection.notes:
+        lines += ["", *(f"note: {text}" for text in selection.notes)]
     if selection.unreached:
         lines += ["", "no test reaches:", *(f"  {path}" for path in selection.unreached)]
     return lines

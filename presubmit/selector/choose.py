@@ -95,6 +95,7 @@ def choose(
         known=known,
         why=why,
         left_out=find_left_out(scene, narrowed, kept, reasons),
+        notes=scene.compiled.notes,
     )
 
 
@@ -177,6 +178,7 @@ def _all(
         unsure=unsure,
         unreached=unreached,
         why=why,
+        notes=scene.compiled.notes,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import posixpath
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ from presubmit.selector.native import (
     is_native_file,
     native_reach,
     read_native,
+    twins,
 )
 from presubmit.values import FileStatus
 
@@ -44,6 +46,8 @@ class Compiled:
     """For each changed native file, what it can touch."""
     edges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Node -> dependents: native file -> extension modules -> Python files, Python file -> extension modules."""
+    notes: tuple[str, ...] = ()
+    """What the tests do not run although the change touches it."""
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
@@ -67,7 +71,11 @@ def read_compiled(
     gone = [path for file in change.files for path in file.paths if path not in set(tree.paths)]
     found = _read_map(tree, [*tree.paths, *(it for it in gone if is_native_file(it))])
     reaches = _reaches(change, tree, found) if changed else {}
-    return Compiled(reaches=reaches, edges=_edges(reaches, found, layout, imports))
+    return Compiled(
+        reaches=reaches,
+        edges=_edges(reaches, found, layout, imports),
+        notes=_twin_notes(tree, layout, found, python),
+    )
 
 
 def _read_map(tree: Tree, paths: Collection[str]) -> NativeMap:
@@ -156,6 +164,28 @@ def _edges_of_python(found: NativeMap, layout: Layout) -> dict[str, tuple[str, .
 def _node(module: str) -> str:
     """Name a module's node in the graph so that it is no path."""
     return f"{module} (extension module)"
+
+
+def _twin_notes(
+    tree: Tree, layout: Layout, found: NativeMap, python: Collection[str]
+) -> tuple[str, ...]:
+    """Say where a changed Python file stands in for an extension module, which is loaded in its place."""
+    if not found.modules or not python:
+        return ()
+    folders = {posixpath.dirname(path) for path in python}
+    near = [path for path in layout.names if posixpath.dirname(path) in folders]
+    notes = []
+    for twin in twins(tuple(found.modules), tree.texts(near)):
+        for path in python:
+            if twin.pure in layout.names.get(path, ()):
+                how = (
+                    f"{twin.switches[0]}=1 in tests.env" if twin.switches else "a build without it"
+                )
+                notes.append(
+                    f"{path} stands in for {twin.module}, which tests load in its place where it is built: "
+                    f"{how} tests it"
+                )
+    return tuple(dict.fromkeys(notes))
 
 
 # --- for the name graph ---------------------------------------------------------------------------------------------

@@ -221,3 +221,21 @@ def test_a_change_of_python_alone_in_a_pure_tree_reads_no_native_map() -> None:
     cache = MemoryCache()
     edit("src/pkg/shared.py", "return n", "return n + 1", files=pure, cache=cache)
     assert cache.entries[Kind.NATIVE] == {}
+
+
+def test_a_pure_twin_that_tests_do_not_load_is_said_with_what_loads_it() -> None:
+    """msgpack's fallback.py: with the extension built, no test runs it."""
+    files = FILES | {
+        "src/pkg/__init__.py": (
+            "import os\n\n"
+            'if os.environ.get("PKG_PURE"):\n    from .slow import double_it\n'
+            "else:\n    try:\n        from ._fast import double_it\n"
+            "    except ImportError:\n        from .slow import double_it\n"
+        ),
+        "src/pkg/slow.py": "def double_it(n):\n    return n + n\n",
+    }
+    found = edit("src/pkg/slow.py", "n + n", "n * 2", files=files)
+    (note,) = found.notes
+    assert note.startswith("src/pkg/slow.py stands in for pkg._fast, which tests load in its place")
+    assert note.endswith("PKG_PURE=1 in tests.env tests it")
+    assert edit("src/pkg/shared.py", "return n", "return 2", files=files).notes == ()
