@@ -60,6 +60,8 @@ class _Finder:
         for word in value.words:
             base = word.replace("\\", "/").rstrip("/").rpartition("/")[2]
             if "*" in base:
+                if not base.strip("*?"):
+                    continue  # an operator or all of a folder: what is listed is looked at below
                 for other in self.others:
                     if fnmatch.fnmatchcase(posixpath.basename(other), base):
                         yield other

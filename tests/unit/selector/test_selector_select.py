@@ -545,3 +545,12 @@ def test_a_choice_is_never_smaller_for_a_larger_change() -> None:
         alone = set(chosen(select(modified(path), tree)))
         more = set(chosen(select(modified(path, "src/pkg/b.py"), tree)))
         assert alone <= more
+
+
+@pytest.mark.parametrize(
+    "source", ["import os\nnames = os.listdir('.')\nall = '*'\n", "op = '**'\n"]
+)
+def test_a_star_alone_names_no_document(source: str) -> None:
+    """jinja2's cache of bytecode lists a folder with `*`: that is no mention of README.md."""
+    files = PROJECT | {"src/pkg/a.py": source + "def f(): return 1\n"}
+    assert select(modified("README.md"), make_tree(files)).mode is Mode.NONE

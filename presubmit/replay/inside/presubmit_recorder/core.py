@@ -16,6 +16,7 @@ CONTEXT = "PRESUBMIT_RECORDER_CONTEXT"
 SESSION = "session:"
 MOST_BYTES = 48 * 1024 * 1024
 _MOST_NAMES = 20000
+_SOURCES = (".py", ".pyw")
 
 
 class Context:
@@ -239,7 +240,8 @@ class Recorder:
         with self._events.muted():
             functions, modules = {}, []
             for name, lines in context.lines.items():
-                table = self._table(name)
+                # A template engine compiles templates under their own names; some of them are Python, too, by chance.
+                table = self._table(name) if name.endswith(_SOURCES) else None
                 if table is None:
                     context.opened.add(self.places.where(name))
                     continue
