@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from presubmit.container.engine import Engine
     from presubmit.container.model import ImageRef
-    from presubmit.facts import TreeReader
     from presubmit.reading import Reading
 
 _RUNNERS: Final[Mapping[str, str]] = {

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from presubmit.change.repository import repository_id
 from presubmit.container.image import ImageChoice, find_image
 from presubmit.errors import ConfigError, ImageError
-from presubmit.replay.lanes import repository_id
 
 if TYPE_CHECKING:
     from presubmit.container.engine import Engine
     from presubmit.container.model import ImageRef
-    from presubmit.facts import TreeReader
     from presubmit.reading import Reading
+    from presubmit.trees import TreeReader
 
 CONTEXT_LABEL: Final = "dev.presubmit.context"
 

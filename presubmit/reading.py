@@ -12,6 +12,7 @@ from presubmit.change import read_change, read_repository
 from presubmit.change.authors import read_circle
 from presubmit.change.coedit import coedit_scores, read_edits
 from presubmit.change.diff import missing_objects, read_blobs
+from presubmit.change.repository import repository_id
 from presubmit.config import (
     make_config,
     project_files,
@@ -20,15 +21,13 @@ from presubmit.config import (
     without_upstream,
 )
 from presubmit.errors import ConfigError, PresubmitError, UsageError
-from presubmit.facts import TreeReader, read_changed_definitions, read_facts
-from presubmit.plan import Ask, make_plan
-from presubmit.replay.lanes import repository_id
 from presubmit.report.folder import find_run, read_run
 from presubmit.selector import SqliteCache, choose, make_scene, read_tree
 from presubmit.selector.ranking import Signals, rank
 from presubmit.selector.recorded_scene import StaticSetting, by_recordings
 from presubmit.selector.recorded_store import read_stored, setting_of
 from presubmit.selector.shards import recorded_seconds
+from presubmit.trees import TreeReader
 from presubmit.values import (
     Change,
     ChosenTest,
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from presubmit.change.repository import Repository
     from presubmit.config import Sourced
     from presubmit.history import History
-    from presubmit.plan import Facts
+    from presubmit.plan import Ask, Facts
     from presubmit.selector import Layout
     from presubmit.selector.shards import Shard
 
@@ -272,6 +271,8 @@ def in_order(reading: Reading, selection: Selection, history: History) -> Select
 
 def read_ask(options: RunOptions, top: Path) -> Ask:
     """Turn the command line into what a plan is asked; raises UsageError for --last-failed without a run."""
+    from presubmit.plan import Ask  # noqa: PLC0415 - `select` needs no plan
+
     ids: tuple[str, ...] = ()
     if options.last_failed:
         run = read_run(find_run(top, None))
@@ -313,6 +314,9 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan_run(reading: Reading, options: RunOptions, history: History, *, clean: bool) -> Planned:
     """Select and plan; an unchanged tree gives an empty plan, unless tests were asked for by name."""
+    from presubmit.facts import read_changed_definitions, read_facts  # noqa: PLC0415 - 0.1 s
+    from presubmit.plan import make_plan  # noqa: PLC0415
+
     tests = reading.config.config.tests
     setting = setting_of(tests.command, tests.env)
     # Machines that share the tests must choose alike, whatever each of them has recorded.

@@ -17,7 +17,8 @@ from presubmit.replay.lanes import Place
 from presubmit.replay.perform import KEEP, Head, Lanes, run_head
 from presubmit.replay.runner import SessionRunner, Watcher
 from presubmit.report.folder import own_folder
-from presubmit.selector.recorded_index import TEST, unsound
+from presubmit.selector.recorded_index import TEST
+from presubmit.selector.recorded_sound import unsound
 from presubmit.selector.recorded_store import read_stored, setting_of, without_parameters
 from presubmit.upstream_taking import take_options
 from presubmit.values import Build, Mode, Outcome, Plan, StepResult, Tests, counted

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from presubmit import images
 from presubmit.change.mirror import open_mirror
 from presubmit.reading import cache_root
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 from pathlib import Path
@@ -173,3 +174,12 @@ def _quoted(path: Path) -> str:
     # The variable is a list with `:` between; a path in double quotes is read as C would, so `:` may stand in it.
     escaped = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+def repository_id(common_dir: str) -> str:
+    """Name a repository's folder in the cache: readable, and apart from others of the same name."""
+    path = Path(common_dir)
+    name = path.parent.name if path.name == ".git" else path.name.removesuffix(".git")
+    digest = hashlib.sha256(os.fsencode(common_dir)).hexdigest()[:10]
+    readable = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:40]
+    return f"{readable or 'repository'}-{digest}"

@@ -41,7 +41,7 @@ def clean(older_than: float, *, everything: bool, dry_run: bool) -> int:
     from presubmit.clean import plan_removals, refuse_while_running, remove  # noqa: PLC0415
     from presubmit.errors import PresubmitError  # noqa: PLC0415
     from presubmit.reading import cache_root  # noqa: PLC0415
-    from presubmit.replay.lanes import repository_id  # noqa: PLC0415
+    from presubmit.change.repository import repository_id  # noqa: PLC0415
 
     repository = read_repository(Path.cwd())
     cache = cache_root(os.environ) / repository_id(str(repository.common_dir))

@@ -331,12 +331,3 @@ def _bytes(text: str, option: str) -> int | None:
         raise ConfigError(
             f"`{option}` is {text!r}, not a size", hint="write 512m or 8g"
         ) from error
-
-
-def repository_id(common_dir: str) -> str:
-    """Name a repository's folder in the cache: readable, and apart from others of the same name."""
-    path = Path(common_dir)
-    name = path.parent.name if path.name == ".git" else path.name.removesuffix(".git")
-    digest = hashlib.sha256(os.fsencode(common_dir)).hexdigest()[:10]
-    readable = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:40]
-    return f"{readable or 'repository'}-{digest}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.results.files import read_bounded
+from presubmit.selector.recorded_sound import ASKING, READING, say_read
 from presubmit.selector.recording import Ran, Recording
 
 if TYPE_CHECKING:
@@ -247,11 +248,14 @@ class _Parts:
 
     def ran(self, context: str) -> Ran:
         """Give the value."""
-        if len(self.started) > self.acknowledged:
-            names = [*dict.fromkeys(name for name in self.started if name)][:_MOST_NAMED]
-            self.open.setdefault(
-                f"started a process that was not recorded ({', '.join(names)[:200]})"
-            )
+        # None of the others can have said that it began: what did was a Python.
+        others = [name for name in self.started if name not in ASKING | READING]
+        if len(others) > self.acknowledged:
+            names = [*dict.fromkeys(name.removeprefix("./") for name in others if name)]
+            named = ", ".join(names[:_MOST_NAMED])[:200]
+            self.open.setdefault(f"started a process that was not recorded ({named})")
+        if read := READING.intersection(self.started):
+            self.open.setdefault(say_read(read))
         return Ran(
             context=context,
             functions={file: _sorted(names) for file, names in sorted(self.functions.items())},

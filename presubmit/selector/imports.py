@@ -13,7 +13,7 @@ from presubmit.values import Value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXTRACTOR: Final = "1"
+EXTRACTOR: Final = "2"
 """Raise it when `read_imports` gives other values for the same source: caches are keyed by it."""
 
 _LARGEST: Final = 4 * 1024 * 1024
@@ -52,6 +52,7 @@ _LOADERS: Final = frozenset(
 _WALKERS: Final = frozenset(
     {"iter_modules", "walk_packages", "entry_points", "iter_entry_points", "__subclasses__"}
 )
+_DOCUMENTS: Final = re.compile(rb"__doc__|getdoc|doctest|DocTest|testmod")
 _LISTERS: Final = frozenset({"listdir", "scandir", "walk", "glob", "iglob", "rglob", "iterdir"})
 
 
@@ -78,6 +79,8 @@ class Imports(Value, frozen=True):
     """It walks modules (pkgutil, entry points, subclasses)."""
     lists: bool = False
     """It lists folders."""
+    documents: bool = False
+    """Its text holds a word by which docstrings are read; where none stands, no element of it reads one."""
     problem: str = ""
     """Why the source could not be parsed; what is here is then a guess by pattern."""
 
@@ -85,6 +88,7 @@ class Imports(Value, frozen=True):
 def read_imports(source: bytes, *, module: str, is_package: bool) -> Imports:
     """Find what a module's source imports; a source that cannot be parsed gives a value that says so."""
     found = _Found(module=module, is_package=is_package)
+    found.documents = _DOCUMENTS.search(source) is not None
     if len(source) > _LARGEST:
         return _guess(source[:_LARGEST], found, "too large to parse")
     try:
@@ -173,7 +177,7 @@ class _Found:
         self.hooks: set[str] = set()
         self.aliases: dict[str, str] = {}
         self.chains: set[str] = set()
-        self.dynamic = self.walks = self.lists = False
+        self.dynamic = self.walks = self.lists = self.documents = False
 
     def imports(self, problem: str = "") -> Imports:
         """Give the collected value."""
@@ -192,6 +196,7 @@ class _Found:
             dynamic=self.dynamic,
             walks=self.walks,
             lists=self.lists,
+            documents=self.documents,
             problem=problem,
         )
 
@@ -412,5 +417,5 @@ def _guess(source: bytes, found: _Found, problem: str) -> Imports:
     for match in _QUOTED.finditer(text):
         found.take_text(match[1])
     found.hooks.update(re.findall(r"^(?:async )?def (pytest_\w+)", text, re.MULTILINE))
-    found.dynamic = found.walks = True
+    found.dynamic = found.walks = found.documents = True
     return found.imports(problem)

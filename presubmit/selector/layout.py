@@ -165,17 +165,18 @@ def is_test(path: str, settings: PytestSettings) -> bool:
 
 def dotted(path: str) -> str:
     """Write a file's path as a dotted name; a dot inside a folder's name becomes `·`."""
-    stem = re.sub(r"\.pyw?$", "", path)
-    parts = [
-        part.encode("utf-8", "surrogateescape")
-        .decode("utf-8", "backslashreplace")
-        .replace(".", "·")
-        for part in stem.split("/")
-        if part
-    ]
+    return ".".join(_parts(path))
+
+
+def _parts(path: str) -> list[str]:
+    """Give the parts of a file's dotted name."""
+    stem = path.removesuffix(".py") if path.endswith(".py") else path.removesuffix(".pyw")
+    if not stem.isascii():
+        stem = stem.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    parts = [part for part in stem.replace(".", "·").split("/") if part]
     if parts and parts[-1] == "__init__":
         parts.pop()
-    return ".".join(parts)
+    return parts
 
 
 @functools.lru_cache(maxsize=4096)
@@ -445,7 +446,7 @@ def _roots(
     for folder in list(project.roots):
         roots.update(_join(folder, name) for name in ("src", "lib", "python"))
     roots.update({"src", "lib", "python"})
-    for folder in {posixpath.dirname(path) for path in python}:
+    for folder in {path.rpartition("/")[0] for path in python}:
         roots.add(_outside_packages(folder, packages))
     return frozenset(roots)
 
@@ -459,13 +460,17 @@ def _outside_packages(folder: str, packages: frozenset[str]) -> str:
 
 def _names(path: str, roots: frozenset[str], package_dirs: Mapping[str, str]) -> tuple[str, ...]:
     """Every dotted name of a file, its path in dots first."""
-    names = [dotted(path)]
+    parts = _parts(path)
+    names = [".".join(parts)]
     folder = path
+    # A path has no empty parts, so each folder around a file takes one part of its name.
+    depth = path.count("/")
     while folder:
-        folder = posixpath.dirname(folder)
+        folder = folder.rpartition("/")[0]
+        rest = parts[depth:]
+        depth -= 1
         if folder in roots:
-            names.append(dotted(path[len(folder) :].lstrip("/")))
+            names.append(".".join(rest))
         if folder in package_dirs:
-            rest = dotted(path[len(folder) :].lstrip("/"))
-            names.append(".".join(part for part in (package_dirs[folder], rest) if part))
+            names.append(".".join((package_dirs[folder], *rest) if package_dirs[folder] else rest))
     return tuple(dict.fromkeys(name for name in names if name))

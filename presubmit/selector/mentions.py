@@ -76,7 +76,7 @@ class _Finder:
 
     def _in_named_folder(self, word: str) -> Iterator[str]:
         folder = word.strip("/")
-        for path in self.others:
+        for path in self.others if folder else ():
             if f"/{folder}/" in f"/{posixpath.dirname(path)}/":
                 yield path
 

@@ -66,8 +66,13 @@ def _of_pair(pair: tuple[str, bytes]) -> Parsed:
     try:
         return Parsed(_ENCODER.encode(value), value.problem)
     except UnicodeError:
-        value = Imports(dynamic=True, walks=True, problem="a name in it is no text")
+        value = _anything("a name in it is no text")
         return Parsed(_ENCODER.encode(value), value.problem)
+
+
+def _anything(problem: str) -> Imports:
+    """Stand for a file that may import, and read, anything."""
+    return Imports(dynamic=True, walks=True, documents=True, problem=problem)
 
 
 def decode_imports(data: bytes | msgspec.Raw) -> Imports:
@@ -75,7 +80,7 @@ def decode_imports(data: bytes | msgspec.Raw) -> Imports:
     try:
         return _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeError):
-        return Imports(dynamic=True, walks=True, problem="presubmit's cache is damaged")
+        return _anything("presubmit's cache is damaged")
 
 
 def _key(path: str, blob: str) -> str:

@@ -136,7 +136,13 @@ def _by_docstring(scene: Scene) -> Found:
         if not difference.docstrings:
             continue
         chains = scene.graph.reach([path])
-        tests = [test for test in scene.layout.tests if test in chains and test != path]
+        tests = [
+            test
+            for test in scene.layout.tests
+            if test in chains
+            and test != path
+            and ((value := scene.imports.get(test)) is None or value.documents)
+        ]
         for test, shape in scene.tree.shapes(tests).items():
             if reads_docstring(shape, difference.docstrings):
                 text = f"reads docstrings of {path}"

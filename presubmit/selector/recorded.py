@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from presubmit.selector.recorded_index import plain, unknown
+from presubmit.selector.recorded_index import plain
+from presubmit.selector.recorded_sound import unknown, unread
 from presubmit.selector.recorded_spread import Changed, Hits, spread
 from presubmit.values import ChosenTest, LeftOut, Mode, Reason, counted
 
@@ -139,6 +140,9 @@ class _Past:
                 self.tests.setdefault(one.file, []).append(number)
         self.by_id = {self.contexts[n].id: n for of in self.tests.values() for n in of}
         self.open = unknown(past.index)
+        # A program that no record knows the files of may have read any that is not a source.
+        data = any(not path.endswith(".py") for path in both.paths | both.moved)
+        self.unread = unread(past.index) if data else frozenset()
         self.guarded = any(path not in graph.tests for path in changed.bodies)
 
     def is_guard(self, number: int) -> bool:
@@ -151,6 +155,7 @@ class _Past:
         """Whether this run proves that a test does on head what it did then, and that it passed."""
         return (
             number not in self.open
+            and number not in self.unread
             and self.contexts[number].outcome != "failed"
             and path not in self.past.stale
             and not self.ever.everything
@@ -208,7 +213,7 @@ def _why(test: str, path: str, pasts: Sequence[_Past]) -> Reason:
     one = past.contexts[number]
     if one.outcome == "failed":
         text = "failed when it was recorded last"
-    elif number in past.open:
+    elif number in past.open or number in past.unread:
         text = f"its record is not all of it: {one.open or 'what it rests on'}"
     else:
         text = "runs more than half of all functions"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -216,67 +215,6 @@ class Index:
         for key in wanted:
             if key not in self._raw:
                 raise DamagedRecordingError(f"the row `{key}` is missing")
-
-
-_STARTED: Final = re.compile(r"started a process that was not recorded \(([^()]*)\)")
-_MOST_NAMED: Final = 3
-"""The recorder names no more programs than this, so there may have been others."""
-_ASK_THE_MACHINE: Final = frozenset(
-    [
-        "arch",
-        "cc",
-        "file",
-        "gcc",
-        "getconf",
-        "hostname",
-        "id",
-        "ld",
-        "ldconfig",
-        "ldd",
-        "locale",
-        "lsb_release",
-        "lscpu",
-        "nproc",
-        "objdump",
-        "stty",
-        "tput",
-        "uname",
-        "which",
-        "whoami",
-    ]
-)
-"""Programs that `platform`, `ctypes.util` and their like ask about the machine: they run and read nothing of the project."""
-
-
-def _is_open(text: str) -> bool:
-    """Tell whether something may have run that is not in the record."""
-    found = _STARTED.fullmatch(text)
-    names = found[1].split(", ") if found else []
-    return bool(text) and not (0 < len(names) < _MOST_NAMED and _ASK_THE_MACHINE.issuperset(names))
-
-
-def unknown(index: Index) -> frozenset[int]:
-    """Give the contexts of which not all is known, with those that rest on them."""
-    contexts = index.contexts
-    found = {number for number, one in enumerate(contexts) if _is_open(one.open) or one.lost}
-    if any(contexts[number].context.startswith(SESSION) for number in found):
-        return frozenset(range(len(contexts)))
-    files = {contexts[n].file for n in found if contexts[n].context.startswith(COLLECT)}
-    while True:
-        more = {
-            number
-            for number, one in enumerate(contexts)
-            if number not in found and (not found.isdisjoint(one.uses) or one.file in files)
-        }
-        if not more:
-            return frozenset(found)
-        found |= more
-
-
-def unsound(index: Index) -> frozenset[int]:
-    """Give the contexts whose record proves nothing: not all is known of them, or they failed."""
-    failed = {number for number, one in enumerate(index.contexts) if one.outcome == "failed"}
-    return unknown(index) | failed
 
 
 def _unpacked(data: bytes) -> bytes:

@@ -152,7 +152,7 @@ def _makes(data: Collection[str], graph: Graph, layout: Layout, tree: Tree) -> d
 
 def _wide(why: str) -> Imports:
     """Stand in for a file that could not be read: it may import anything near it."""
-    return Imports(dynamic=True, walks=True, problem=why)
+    return Imports(dynamic=True, walks=True, documents=True, problem=why)
 
 
 def _differences(

@@ -21,6 +21,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.upstream",),
     ("presubmit.upstream_options",),
     ("presubmit.selector",),
+    ("presubmit.trees",),
     ("presubmit.convention",),
     ("presubmit.plan",),
     ("presubmit.facts",),

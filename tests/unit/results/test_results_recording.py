@@ -87,8 +87,23 @@ def test_a_test_of_which_all_was_skipped_is_skipped() -> None:
 
 
 def test_a_process_that_did_not_say_that_it_began_leaves_its_test_open() -> None:
-    found = the_test(ran(started=["git"]))
-    assert found.open == "started a process that was not recorded (git)"
+    found = the_test(ran(started=["make", "./git"]))
+    assert found.open == "started a process that was not recorded (make, git)"
+
+
+def test_a_program_that_asks_about_the_machine_leaves_nothing_open() -> None:
+    assert the_test(ran(started=["uname", "ldconfig"])).open == ""
+
+
+def test_a_program_that_runs_no_python_may_have_read_something() -> None:
+    found = the_test(ran(started=["git", "tar", "uname"]))
+    assert found.open == "programs read what is not recorded (git, tar)"
+
+
+def test_a_program_that_runs_no_python_does_not_stand_for_a_recorded_one() -> None:
+    lines = [NAMES, begun(), raw(), ran(of="8-b", functions={"0": [0]})]
+    found = the_test(*lines, ran(started=["git", "python"]))
+    assert found.open == "programs read what is not recorded (git)"
 
 
 def test_a_process_that_was_recorded_leaves_nothing_open() -> None:
@@ -104,8 +119,8 @@ def test_a_process_that_was_killed_leaves_its_test_open(lines: list[dict[str, An
 
 
 def test_what_multiprocessing_started_does_not_stand_for_an_announced_process() -> None:
-    lines = [begun(announced=False), raw(), ran(of="8-b"), ran(started=["git"])]
-    assert "(git)" in the_test(*lines).open
+    lines = [begun(announced=False), raw(), ran(of="8-b"), ran(started=["sh"])]
+    assert "(sh)" in the_test(*lines).open
 
 
 def test_a_process_of_an_unrecorded_one_does_not_stand_for_it() -> None:

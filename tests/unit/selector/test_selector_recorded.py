@@ -185,6 +185,13 @@ def test_a_record_that_is_not_all_of_it_proves_nothing() -> None:
     assert choose(static(A), body("a.py::f"), run) == {A: ("x",)}
 
 
+def test_what_a_program_read_for_the_session_matters_where_data_changed() -> None:
+    git = Ran(context="session:", open="programs read what is not recorded (git)")
+    run = past(git, case(f"{A}::x", "a.py::f"), case(f"{A}::y"))
+    assert choose(static(A), body("a.py::f"), run) == {A: ("x",)}
+    assert choose(static(A), Changed(paths=frozenset(["data.txt"])), run) == {A: ()}
+
+
 def test_a_test_that_got_a_fixture_that_ran_it_is_chosen() -> None:
     run = past(
         Ran(context="fixture:tests/conftest.py::db", functions={"a.py": ("f",)}),

@@ -9,8 +9,6 @@ from presubmit.selector.recorded_index import (
     Index,
     merge,
     pack,
-    unknown,
-    unsound,
 )
 from presubmit.selector.recording import Ran
 
@@ -120,45 +118,6 @@ def test_a_name_that_is_not_utf_8_is_found_again() -> None:
     assert found.ran(odd)["f"] == (0,)
 
 
-def test_what_rests_on_an_open_fixture_is_unknown_itself() -> None:
-    found = index(
-        Ran(context="fixture:c.py::db", open="forked"),
-        Ran(context="fixture:c.py::app", uses=("fixture:c.py::db",)),
-        Ran(context="test:t.py::x", uses=("fixture:c.py::app",)),
-        Ran(context="test:t.py::y"),
-    )
-    assert sorted(names(found, sorted(unknown(found)))) == [
-        "fixture:c.py::app",
-        "fixture:c.py::db",
-        "test:t.py::x",
-    ]
-
-
-def test_an_open_collection_makes_every_test_of_its_file_unknown() -> None:
-    found = index(
-        Ran(context="collect:t.py", open="forked"),
-        Ran(context="test:t.py::x"),
-        Ran(context="test:u.py::y"),
-    )
-    assert "test:u.py::y" not in names(found, sorted(unknown(found)))
-    assert "test:t.py::x" in names(found, sorted(unknown(found)))
-
-
-def test_an_open_session_makes_everything_unknown() -> None:
-    found = index(Ran(context="session:", open="forked"), Ran(context="test:t.py::x"))
-    assert len(unknown(found)) == 2
-
-
-def test_a_test_that_rests_on_a_context_that_is_not_there_is_unknown() -> None:
-    found = index(Ran(context="test:t.py::x", uses=("fixture:c.py::gone",)))
-    assert unknown(found) == {0}
-
-
-def test_a_failed_test_has_no_sound_record() -> None:
-    found = index(Ran(context="test:t.py::x", outcome="failed"), Ran(context="test:t.py::y"))
-    assert names(found, sorted(unsound(found))) == ["test:t.py::x"]
-
-
 def test_a_newer_record_of_a_test_replaces_the_older() -> None:
     old = Ran(context="test:t.py::x", functions={"a.py": ("f",)}, outcome="failed")
     new = Ran(context="test:t.py::x", functions={"a.py": ("g",)})
@@ -174,23 +133,3 @@ def test_what_tests_share_is_joined() -> None:
         ("a.py",),
         "forked",
     )
-
-
-def test_a_program_that_asks_the_machine_leaves_nothing_open() -> None:
-    # `platform.architecture` starts `file`, in the sessions of many projects.
-    found = index(Ran(context="session:", open="started a process that was not recorded (file)"))
-    assert unknown(found) == frozenset()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "started a process that was not recorded (python3)",
-        "started a process that was not recorded (file, python3)",
-        "started a process that was not recorded (file, uname, gcc)",
-        "started a process that was not recorded ()",
-        "forked; started a process that was not recorded (file)",
-    ],
-)
-def test_any_other_program_may_run_what_is_not_recorded(text: str) -> None:
-    assert unknown(index(Ran(context="session:", open=text))) == {0}

@@ -25,8 +25,14 @@ _MOST_FRAMES = 30
 _STARTS = frozenset(
     ("subprocess.Popen", "os.posix_spawn", "os.system", "os.exec", "pty.spawn", "os.startfile")
 )
-# What the standard library asks of the system (`platform`, `ctypes.util`): none reads anything of the tree.
-_HARMLESS = frozenset(("uname", "ldconfig"))
+# What these ask of the machine reads and runs nothing of the tree.
+_LIBRARY = os.path.dirname(os.__file__) + "/"
+_ASKS = frozenset(_LIBRARY + name for name in ("ctypes/util.py", "platform.py", "uuid.py"))
+_STARTERS = ("/subprocess.py", "/os.py", "/presubmit_recorder/events.py")
+# A program of one of these names that lies elsewhere may be anything.
+_USUAL = frozenset(
+    ("", "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
+)
 _FORKS = frozenset(("os.fork", "os.forkpty"))
 _LISTS = frozenset(("os.listdir", "os.scandir"))
 
@@ -112,10 +118,11 @@ class Events:
             if isinstance(name, (str, bytes)) or hasattr(name, "__fspath__")
             else event
         )
-        words = text.split() if event == "os.system" else [text]
-        program = os.path.basename(words[0])[:80] if words else event
-        if program not in _HARMLESS:
-            self.started.append(program)
+        if event == "os.system":
+            text = "sh"
+        if not _is_asked(sys._getframe(2)):  # noqa: SLF001 - the only way
+            folder, program = os.path.split(text)
+            self.started.append(("" if folder in _USUAL else "./") + program[:80])
         if event == "os.exec" and self.before_exec is not None:
             self.before_exec()
 
@@ -129,6 +136,19 @@ def _is_own_business(frame):
         frame = frame.f_back
         if frame is None:
             break
+    return False
+
+
+def _is_asked(frame):
+    """Tell whether the standard library starts a program to ask about the machine."""
+    for _ in range(_MOST_FRAMES):
+        if frame is None:
+            break
+        name = frame.f_code.co_filename
+        # Between the hook and who asked there is nothing but what starts processes.
+        if not name.endswith(_STARTERS):
+            return name in _ASKS
+        frame = frame.f_back
     return False
 
 
