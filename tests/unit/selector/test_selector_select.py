@@ -548,9 +548,10 @@ def test_a_choice_is_never_smaller_for_a_larger_change() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["import os\nnames = os.listdir('.')\nall = '*'\n", "op = '**'\n"]
+    "source",
+    ["import os\nnames = os.listdir('.')\nall = '*', '/', '.'\n", "op = '**'\n"],
 )
-def test_a_star_alone_names_no_document(source: str) -> None:
-    """jinja2's cache of bytecode lists a folder with `*`: that is no mention of README.md."""
+def test_a_star_or_a_slash_alone_names_no_document(source: str) -> None:
+    """jinja2's loaders list folders and split at `/`: that is no mention of README.md."""
     files = PROJECT | {"src/pkg/a.py": source + "def f(): return 1\n"}
     assert select(modified("README.md"), make_tree(files)).mode is Mode.NONE
