@@ -16,10 +16,10 @@ import msgspec
 
 from presubmit.change.coedit import Edits, coedit_scores, read_edits
 from presubmit.change.repository import read_repository
-from presubmit.facts import TreeReader
 from presubmit.selector import make_layout, read_tree
 from presubmit.selector.graph import build_graph
 from presubmit.selector.ranking import Signals, rank
+from presubmit.trees import TreeReader
 from presubmit.values import ChosenTest, Reason
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from presubmit.selector.layout import is_python, is_test
 from presubmit.values import FileStatus, Requirements, decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from presubmit.change.repository import Repository
     from presubmit.config import Config
     from presubmit.history import History
     from presubmit.selector.layout import Layout, PytestSettings

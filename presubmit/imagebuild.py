@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from presubmit.container.engine import Engine
     from presubmit.container.model import ImageRef
     from presubmit.reading import Reading
+    from presubmit.trees import TreeReader
 
 _RUNNERS: Final[Mapping[str, str]] = {
     "ubuntu-latest": "ubuntu:24.04",

@@ -132,6 +132,8 @@ def make_plan(
     docs = _docs_steps(change, facts, config, ask, left_out)
     needs_build = any(step.needs for step in (*tests, *docs))
     build = _build_steps(change, facts, config, needs_build=needs_build, clean=clean_build)
+    if any(isinstance(step.work, Tests) and step.work.record is not None for step in tests):
+        build = [_for_recording(step, config.config.tests.record) for step in build]
     if build and ask.tier is Tier.QUICK and facts.native and not needs_build:
         build = []
         left_out.append("build: tier quick builds no extension modules")
@@ -334,6 +336,13 @@ def _build_work(
         env=env,
         timeout=build.timeout,
     )
+
+
+def _for_recording(step: PlanStep, record: str) -> PlanStep:
+    """Have a build install what recording needs; its key says what it builds, which is the same."""
+    if not isinstance(step.work, Build):
+        return step
+    return msgspec.structs.replace(step, work=msgspec.structs.replace(step.work, record=record))
 
 
 def _with_key(work: Build, inputs: str) -> Build:

@@ -16,12 +16,14 @@ from presubmit.recording import keep_recording
 from presubmit.replay.lanes import Place
 from presubmit.replay.perform import KEEP, Head, Lanes, run_head
 from presubmit.replay.runner import SessionRunner, Watcher
+from presubmit.replay.tests import recording_name
 from presubmit.report.folder import own_folder
+from presubmit.results.seconds import rows_of
 from presubmit.selector.recorded_index import TEST
 from presubmit.selector.recorded_sound import unsound
 from presubmit.selector.recorded_store import read_stored, setting_of, without_parameters
 from presubmit.upstream_taking import take_options
-from presubmit.values import Build, Mode, Outcome, Plan, StepResult, Tests, counted
+from presubmit.values import Build, Mode, Outcome, Plan, PlanStep, StepResult, Tests, counted
 from presubmit.where import find_where, history_path, open_lane_mirror, start_connecting
 
 if TYPE_CHECKING:
@@ -133,6 +135,7 @@ def _perform(
         why = ""
         if isinstance(work, Tests):
             why = _kept(history, folder, work, result, reading, planned.layout.tests)
+            history.write_tests(rows_of(work, result.cases, history.test_seconds()))
         results[result.id] = (result, why)
 
     for step in plan.steps:
@@ -165,6 +168,10 @@ def _perform(
     finally:
         runner.close()
         lanes.close()
+        for step in plan.steps:
+            kept = step.id in results and results[step.id][0].recording
+            if isinstance(step.work, Tests) and not kept:
+                _keep_cut(history, folder, step, reading, planned.layout.tests)
     return results
 
 
@@ -178,6 +185,16 @@ def _folder(reading: Reading) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
+
+
+def _keep_cut(
+    history: History, folder: Path, step: PlanStep, reading: Reading, known: Collection[str]
+) -> None:
+    """Keep what a step recorded that was interrupted: the next `presubmit record` goes on after it."""
+    assert isinstance(step.work, Tests)  # noqa: S101 - the caller's choice
+    cut = StepResult(id=step.id, role=step.role, outcome=Outcome.ERROR, cut="it was interrupted")
+    path = folder / recording_name(step.id)
+    keep_recording(history, path, step.work, cut, reading=reading, known=known)
 
 
 def _kept(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from presubmit.results.recording import read_recording
 from presubmit.selector.recorded_store import setting_of, store_recording, whole_files
-from presubmit.values import CaseOutcome
+from presubmit.values import CaseOutcome, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,8 +36,10 @@ def keep_recording(
     if recording is None:
         return None
     whole: frozenset[str] = frozenset()
-    if not (result.cut or work.ids or work.arguments):
-        ran = [case.id for case in result.cases if case.phase != "collect"]
+    ran = [case.id for case in result.cases if case.phase != "collect"]
+    if result.cut or result.outcome is Outcome.ERROR:
+        ran = list(recording.chosen)
+    if ran and not (work.ids or work.arguments):
         whole = whole_files(recording, ran, (*work.within, *work.without))
         whole -= {
             case.id.partition("::")[0]

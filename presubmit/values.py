@@ -253,6 +253,8 @@ class Build(Value, frozen=True, kw_only=True, tag="build"):
     python: str = "python3"
     env: tuple[str, ...] = ()
     """`NAME=value`, for the project's own code."""
+    record: str = "no"
+    """Whether tests are recorded in its environment: `no`, `auto`, or `yes` (what failed to install is tried again)."""
     otherwise: Build | None = None
     """The same by convention: what is done where that cannot be installed which upstream's jobs install."""
     timeout: float = 7200.0

@@ -96,6 +96,8 @@ def find_where(
     """Find the engine and the image; or the host, where the user said so. Raises EngineError, ImageError."""
     if not options.container:
         return NOWHERE
+    from presubmit import images  # noqa: PLC0415 - `select` comes here for the history alone
+
     connecting = connecting or start_connecting(options, os.environ)
     assert connecting is not None  # noqa: S101 - it is None on the host only
     choice = images.choose(reading, cli=options.image, trust_head=options.trust_head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Final
 
 from presubmit.change.git import fields, git
@@ -69,6 +70,26 @@ def list_tree(
     repository: Repository, commit: str, paths: Iterable[str] = ()
 ) -> dict[str, tuple[str, str]]:
     """Give path -> (mode, object id) of every file and submodule at `commit` (or of `paths` alone)."""
+    wanted = tuple(paths)
+    if wanted or not _WHOLE_ID.fullmatch(commit):
+        return _list_tree(repository, commit, wanted)
+    # What an id names never changes, and the listing of a large tree is asked for by several.
+    key = (str(repository.common_dir), commit)
+    if key not in _LISTED:
+        while len(_LISTED) >= _MOST_LISTED:
+            del _LISTED[next(iter(_LISTED))]
+        _LISTED[key] = _list_tree(repository, commit, ())
+    return dict(_LISTED[key])
+
+
+_WHOLE_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_MOST_LISTED: Final = 2
+_LISTED: Final[dict[tuple[str, str], dict[str, tuple[str, str]]]] = {}
+
+
+def _list_tree(
+    repository: Repository, commit: str, paths: tuple[str, ...]
+) -> dict[str, tuple[str, str]]:
     done = git(
         "ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths,
         cwd=repository.top,

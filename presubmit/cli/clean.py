@@ -38,10 +38,10 @@ class Days(click.ParamType[float]):
 def clean(older_than: float, *, everything: bool, dry_run: bool) -> int:
     """Remove old runs and environments of this repository, and containers of dead runs."""
     from presubmit.change import read_repository  # noqa: PLC0415
+    from presubmit.change.repository import repository_id  # noqa: PLC0415
     from presubmit.clean import plan_removals, refuse_while_running, remove  # noqa: PLC0415
     from presubmit.errors import PresubmitError  # noqa: PLC0415
     from presubmit.reading import cache_root  # noqa: PLC0415
-    from presubmit.change.repository import repository_id  # noqa: PLC0415
 
     repository = read_repository(Path.cwd())
     cache = cache_root(os.environ) / repository_id(str(repository.common_dir))

@@ -64,7 +64,7 @@ def record(
     Exit codes: 0 all tests ran and were recorded, failing or not; 2 usage; 3 could not record;
     4 something was not recorded; 130 interrupted.
     """
-    from presubmit.errors import UsageError  # noqa: PLC0415
+    from presubmit.errors import ExitCode, UsageError  # noqa: PLC0415
     from presubmit.record import cmd_record  # noqa: PLC0415 - git and the rest cost 0.2 s
     from presubmit.record_files import cmd_export, cmd_import  # noqa: PLC0415
     from presubmit.report.terminal import Terminal, choose_output  # noqa: PLC0415
@@ -78,6 +78,6 @@ def record(
         if imported is not None:
             return int(cmd_import(options, imported, terminal, os.environ))
         code = cmd_record(options, terminal, os.environ)
-        if export is not None:
+        if export is not None and code is not ExitCode.ENVIRONMENT:
             cmd_export(options, export, terminal, os.environ)
     return int(code)

@@ -6,11 +6,13 @@ Stages with credentials (for a private index) run no code of the project; stages
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 
 from presubmit.convention import is_local_requirement
@@ -37,6 +39,8 @@ _COVERAGE: Final = "coverage>=7.2,<7.18"
 """For Python 3.8 there is 7.6.1. Of it the C tracer alone is used, and whether that works here is tried out."""
 TRACER_READY: Final = "presubmit-ready"
 """Marks a folder whose tracer was tried out, in the environment's own Python."""
+_MOST_TRACER_SECONDS: Final = 60.0
+"""A build does not wait longer for what only recording needs."""
 _LEAST_SPACE: Final = 1 << 20
 _NO_SUCH_VERSION: Final = re.compile(r"\(from versions: none\)")
 
@@ -79,6 +83,19 @@ def add_to_stamp(environment: str | Path, **more: object) -> None:
     temporary.replace(path)
 
 
+def lacks_tracer(environment: str | Path, work: Build) -> bool:
+    """Tell whether recording needs what is not there, and that may be had: a failure is not tried again unasked."""
+    if work.record == "no" or has_tracer(environment):
+        return False
+    return work.record == "yes" or not read_stamp(environment).get("recorder")
+
+
+def has_tracer(environment: str | Path) -> bool:
+    """Tell whether a tracer that works is installed beside an environment."""
+    folder = Path(environment) / TRACER
+    return not folder.is_symlink() and (folder / TRACER_READY).is_file()
+
+
 def run_build(bench: Bench, work: Build) -> StepResult:
     """Build and install the project in the lane's environment."""
     before = tuple(read_stamp(bench.lane.host_environment).get("modules", ()))
@@ -90,7 +107,8 @@ def run_build(bench: Bench, work: Build) -> StepResult:
         if work.otherwise is None or stopped.network:
             return stopped.result
         why = f"what upstream installs cannot be installed here: {stopped.result.reason}"
-        builder = _Builder(bench, work.otherwise, notes=(why,))
+        otherwise = msgspec.structs.replace(work.otherwise, record=work.record)
+        builder = _Builder(bench, otherwise, notes=(why,))
         try:
             modules = builder.build(before)
         except BuildStopped as again:
@@ -212,26 +230,32 @@ class _Builder:
 
         The project's tests must not see it: neither a distribution more nor another version of one.
         """
-        folder = f"{self.bench.lane.environment}/{TRACER}"
-        ready = Path(self.bench.lane.host_environment) / TRACER / TRACER_READY
-        if ready.is_file() and not ready.is_symlink():
+        environment = self.bench.lane.host_environment
+        if self.work.record == "no" or has_tracer(environment):
             return
-        shutil.rmtree(ready.parent, ignore_errors=True)
-        options = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "15")
-        command = (self.python, *_PIP, "install", *options, "--target", folder, _COVERAGE)
+        inside = f"{self.bench.lane.environment}/{TRACER}"
+        there = Path(environment) / TRACER
+        if there.is_symlink():
+            there.unlink()
+        shutil.rmtree(there, ignore_errors=True)
+        options = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "10")
+        command = (self.python, *_PIP, "install", *options, "--target", inside, _COVERAGE)
         with OutputFolder(self.bench.lane) as out:
-            done = self._run(command, cwd=out.inside, env=self.network.env_full)
+            done = self._run(
+                command, cwd=out.inside, env=self.network.env_full, most=_MOST_TRACER_SECONDS
+            )
             if done.ok:
                 done = self._run(
-                    (self.python, "-I", "-c", script("presubmit_recorder/tracer"), folder),
+                    (self.python, "-I", "-c", script("presubmit_recorder/tracer"), inside),
                     cwd=out.inside,
                     env={},
                     shown="# does coverage's tracer work here?",
                 )
-        if done.ok:
-            ready.touch()
+        if done.ok and there.is_dir() and not there.is_symlink():
+            (there / TRACER_READY).touch()
         else:
-            self.unrecorded = _last_error(done.tail)
+            shutil.rmtree(there, ignore_errors=True)
+            self.unrecorded = trouble(done) or _last_error(done.tail)
 
     def _install(
         self,
@@ -442,8 +466,9 @@ class _Builder:
         env: Mapping[str, str],
         cwd: str | None = None,
         shown: str = "",
+        most: float = math.inf,
     ) -> ExecResult:
-        left = max(1.0, self.work.timeout - self.bench.seconds)
+        left = min(most, max(1.0, self.work.timeout - self.bench.seconds))
         secrets = self.network.secrets
         return self.bench.run(
             command, timeout=left, cwd=cwd, env=env, secrets=secrets, shown=shown

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import platform
 import tempfile
 from pathlib import Path
@@ -112,6 +111,7 @@ def _dependencies(work: Build) -> Build:
         work,
         key="",
         clean=False,
+        record="no",
         native=(),
         timeout=0.0,
         command="",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from presubmit import __version__
-from presubmit.replay.build import read_stamp
+from presubmit.replay.build import lacks_tracer, read_stamp
 from presubmit.replay.lanes import environment_folder, open_lane, passed_environment
 from presubmit.replay.leftovers import remember_built, settle_leftovers
 from presubmit.replay.reruns import rerun
@@ -270,7 +270,7 @@ def cached_build(step: PlanStep, environment: Path, *, whole: bool) -> StepResul
     if not isinstance(work, Build) or work.clean:
         return None
     stamp = read_stamp(environment)
-    if stamp.get("key") != work.key or not whole:
+    if stamp.get("key") != work.key or not whole or lacks_tracer(environment, work):
         return None
     return StepResult(
         id=step.id,

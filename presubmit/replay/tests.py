@@ -12,7 +12,7 @@ import msgspec
 
 from presubmit.container.model import ExecOutcome
 from presubmit.replay.assignment import PLUGIN, RECORDER, TRACER
-from presubmit.replay.build import TRACER_READY, read_stamp
+from presubmit.replay.build import has_tracer, read_stamp
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
 from presubmit.replay.steps import trouble
@@ -102,17 +102,22 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         told = out.write("selection.json", json.dumps(selection).encode("ascii"))
         xml = f"{out.inside}/junit.xml"
         command = (*work.command, *_arguments(work))
-        done = bench.run(
-            command,
-            timeout=max(1.0, work.timeout),
-            cwd=root,
-            env=_environment(bench, work, told, xml, root, recording=bool(recording)),
-        )
         copies = Path(bench.folder)
         xml_copy = copies / "junit" / f"{name}.xml"
         record_copy = copies / "records" / f"{name}.jsonl"
+        recording_copy = copies / recording_name(name)
+        try:
+            done = bench.run(
+                command,
+                timeout=max(1.0, work.timeout),
+                cwd=root,
+                env=_environment(bench, work, told, xml, root, recording=bool(recording)),
+            )
+        except BaseException:
+            if recording:  # Ctrl-C, say: what was recorded until then is worth keeping
+                out.take("recording.jsonl", recording_copy)
+            raise
         problems = [out.take("junit.xml", xml_copy), out.take("record.jsonl", record_copy)]
-        recording_copy = copies / "recordings" / f"{name}.jsonl"
         if recording:
             problem = out.take("recording.jsonl", recording_copy)
             unrecorded = f"nothing was recorded: {problem}" if problem else ""
@@ -150,13 +155,18 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         narrowed=narrowed,
         notes=tuple(notes),
         cut=why_cut(recorded, judged.cases),
-        recording=f"recordings/{name}.jsonl" if recording_copy.exists() else "",
+        recording=recording_name(name) if recording_copy.exists() else "",
         unusable=done.outcome is ExecOutcome.EXITED
         and not trouble(done)
         and not judged.cases
         and judged.outcome is not Outcome.PASSED
         and (not recorded.sessions or recorded.exit == _NONE_RAN),
     )
+
+
+def recording_name(step: str) -> str:
+    """Name the copy of what a step recorded, relative to the run folder."""
+    return f"recordings/{step}.jsonl"
 
 
 def why_cut(recorded: record.Record, cases: Sequence[Case]) -> str:
@@ -193,7 +203,7 @@ def _recording(bench: Bench, work: Tests, out: str, root: str) -> tuple[dict[str
     lane = bench.lane
     if work.record is None:
         return {}, ""
-    if not (Path(lane.host_environment) / TRACER / TRACER_READY).is_file():
+    if not has_tracer(lane.host_environment):
         why = read_stamp(lane.host_environment).get("recorder") or "the next build installs it"
         return (
             {},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.results.files import read_bounded
+from presubmit.selector.recorded_index import FIXTURE, TEST
 from presubmit.selector.recorded_sound import ASKING, READING, say_read
 from presubmit.selector.recording import Ran, Recording
 
@@ -19,6 +20,7 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 _CORE: Final = "ctrace"
 _MOST_NAMED: Final = 3
 _WEIGHT: Final = {"": 0, "skipped": 1, "passed": 2, "failed": 3}
+_NOT_FINISHED: Final = "its tear-down was not recorded"
 _NONE_ENDED: Final = "a process that was recorded did not come to its end"
 
 # --- what a line may hold -------------------------------------------------------------------------------------------
@@ -54,6 +56,11 @@ class _Ran(msgspec.Struct, tag_field="kind", tag="ran"):
     """The child process whose lines these are."""
 
 
+class _Chosen(msgspec.Struct, tag_field="kind", tag="chosen"):
+    p: str
+    tests: dict[str, int]
+
+
 class _Begun(msgspec.Struct, tag_field="kind", tag="begun"):
     p: str
     context: str
@@ -87,7 +94,7 @@ class _Fault(msgspec.Struct, tag_field="kind", tag="fault"):
     error: str
 
 
-_Line = _Start | _Names | _Ran | _Begun | _Raw | _End | _Note | _Fault
+_Line = _Start | _Names | _Chosen | _Ran | _Begun | _Raw | _End | _Note | _Fault
 
 
 def read_recording(path: Path, *, max_bytes: int = MOST_BYTES) -> Recording | None:
@@ -102,7 +109,8 @@ def parse_recording(data: bytes) -> Recording | None:
     """Make sense of the lines of a recording: all of them or none, since a lost one would be a lost reason to run."""
     try:
         lines = [_line(text) for text in data.split(b"\n") if text.strip()]
-        contexts = _Joining(lines).contexts()
+        joining = _Joining(lines)
+        contexts = joining.contexts()
     except (msgspec.ValidationError, LookupError, ValueError, RecursionError):
         return _unusable("the recording is damaged")
     if not lines:
@@ -123,6 +131,7 @@ def parse_recording(data: bytes) -> Recording | None:
         environment=starts[0].environment[:100],
         contexts=contexts,
         complete=whole,
+        chosen=tuple(joining.chosen),
         note=notes[0][:500] if notes else "",
     )
 
@@ -165,20 +174,27 @@ class _Joining:
     def __init__(self, lines: Iterable[_Line]) -> None:
         self.names: dict[tuple[str, int], tuple[str, tuple[str, ...]]] = {}
         self.found: dict[str, _Parts] = {}
+        self.chosen: dict[str, int] = {}
         self.begun: list[_Begun] = []
         self.raw: set[str] = set()
         self.resolved: set[str] = set()
         self.ended: set[str] = set()
         self.pids: set[int] = set()
+        self.sessions: set[str] = set()
         for line in lines:
             self._take(line)
 
     def _take(self, line: _Line) -> None:
         match line:
             case _Start():
+                self.sessions.add(line.p)
                 self.pids.add(int(line.p.partition("-")[0]))
             case _Names():
                 self.names[line.p, line.n] = (line.file, tuple(line.names))
+            case _Chosen():
+                # Each worker of pytest-xdist is to run a part of the same tests.
+                for test, times in line.tests.items():
+                    self.chosen[test] = max(times, self.chosen.get(test, 0))
             case _Ran():
                 self._of(line.context).take(line)
                 self._functions(line)
@@ -216,6 +232,15 @@ class _Joining:
                 parts.open.setdefault(_NONE_ENDED)
             if child.announced and child.parent in self.pids:
                 parts.acknowledged += 1
+        for test, times in self.chosen.items():
+            ran = self.found.get(f"{TEST}{test}")
+            if ran is not None and ran.times < times:
+                ran.open.setdefault(f"{ran.times} of its {times} parameters ran")
+        if not self.sessions <= self.ended:
+            for name, parts in self.found.items():
+                # A line for its set-up, one for its tear-down.
+                if name.startswith(FIXTURE) and parts.times % 2:
+                    parts.open.setdefault(_NOT_FINISHED)
         return tuple(parts.ran(name) for name, parts in self.found.items())
 
 
@@ -231,6 +256,8 @@ class _Parts:
         self.started: list[str] = []
         self.open: dict[str, None] = {}
         self.acknowledged = 0
+        self.times = 0
+        """How often it ran: once for each of its parameters."""
         self.outcome = ""
         self.seconds = 0.0
 
@@ -241,6 +268,7 @@ class _Parts:
         self.started += line.started
         self.open.update(dict.fromkeys(line.open))
         if isinstance(line, _Ran):
+            self.times += not line.of
             self.modules.update(line.modules)
             self.uses.update(line.uses)
             self.seconds += max(0.0, line.seconds)
@@ -297,6 +325,7 @@ def join(recordings: Iterable[Recording]) -> Recording:
         first,
         contexts=tuple(found.values()),
         complete=len(same) == len(every) and all(it.complete for it in every),
+        chosen=tuple(dict.fromkeys(test for it in same for test in it.chosen)),
         note=notes[0] if notes else "",
     )
 

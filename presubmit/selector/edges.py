@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from presubmit.selector.cache import Cache
     from presubmit.selector.resolve import Resolver
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 """Raise it when the resolver gives other edges for the same imports."""
 _WORTH: Final = 300
 """Files from which on edges are kept."""

@@ -57,7 +57,9 @@ class Element(Value, frozen=True, kw_only=True):
 
     Empty where no line of the body stands by itself: that it ran cannot be told from that it was defined."""
     writes: tuple[str, ...] = ()
-    """What it changes that outlives a call: global names, `self.x`, `closure x`, `default x`."""
+    """What it changes that outlives a call: global names, `self.x`, `closure x`, `default x`.
+
+    And `call x` where it calls a parameter: as a decorator, it runs what it decorates."""
 
 
 class Shape(Value, frozen=True, kw_only=True):

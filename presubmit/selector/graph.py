@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import posixpath
 from typing import TYPE_CHECKING
 
@@ -51,12 +52,18 @@ class Graph:
                 return found
         return ()
 
-    def reached_from(self, tests: Iterable[str]) -> frozenset[str]:
-        """Give every file that some of these tests depends on."""
-        depends: dict[str, list[str]] = {}
+    @functools.cached_property
+    def _depends(self) -> Mapping[str, Sequence[str]]:
+        """Give the files (or folder nodes) that each one depends on."""
+        depends: collections.defaultdict[str, list[str]] = collections.defaultdict(list)
         for node, dependents in self.dependents.items():
             for dependent in dependents:
-                depends.setdefault(dependent, []).append(node)
+                depends[dependent].append(node)
+        return depends
+
+    def reached_from(self, tests: Iterable[str]) -> frozenset[str]:
+        """Give every file that some of these tests depends on."""
+        depends = self._depends
         seen = set(tests)
         stack = list(seen)
         while stack:
@@ -93,10 +100,11 @@ def build_graph(
     resolver = Resolver(layout, sides, links or {})
     # Edges of what the base has, too, are made of sources that the blobs do not name.
     known = {path: it for path, it in (blobs or {}).items() if path not in sides[1]}
-    dependents: dict[str, list[str]] = {}
+    found: collections.defaultdict[str, list[str]] = collections.defaultdict(list)
     for path, nodes in read_edges(resolver, known, cache):
         for node in nodes:
-            dependents.setdefault(node, []).append(path)
+            found[node].append(path)
+    dependents = dict(found)
     for node, paths in find_mentions(layout, sides, others).items():
         dependents.setdefault(node, []).extend(sorted(paths))
     for node, named in (referrers or {}).items():

@@ -6,7 +6,7 @@ import ast
 import itertools
 import re
 import warnings
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from presubmit.values import Value
 
@@ -111,25 +111,51 @@ def _problem(error: Exception) -> str:
 
 def _walk(tree: ast.Module) -> Iterator[ast.AST]:
     """Give every node that may matter, docstrings reduced to nothing: prose must not look like code."""
-    stack: list[ast.AST] = [tree]
+    stack: list[Any] = [tree]
+    # This loop sees every node of every file: no `isinstance`, and no look at what holds no nodes.
     while stack:
         node = stack.pop()
         kind = type(node)
+        if kind is ast.Name:
+            if node.id in _MARKS:
+                yield node
+            continue
         if kind in _INTERESTING:
             yield node
-        fields = node.__dict__
-        if kind in _DOCUMENTED and (text := _docstring(fields["body"])) is not None:
-            fields = fields | {"body": fields["body"][1:]}
-            if ">>>" in text:
-                yield ast.Constant(_doctest_lines(text))
-        for value in fields.values():
-            # This loop sees every value of every node: `type() is` and not `isinstance`.
+        for name in _CHILDREN[kind]:
+            value = getattr(node, name, None)
             if type(value) is list:
-                stack.extend([item for item in value if isinstance(item, ast.AST)])
-            elif isinstance(value, ast.AST) and type(value) not in _LEAVES:
+                if (
+                    name == "body"
+                    and kind in _DOCUMENTED
+                    and (text := _docstring(value)) is not None
+                ):
+                    value = value[1:]
+                    if ">>>" in text:
+                        yield ast.Constant(_doctest_lines(text))
+                stack.extend(value)
+            elif value is not None:
                 stack.append(value)
 
 
+class _Children(dict[type, tuple[str, ...]]):
+    """For each kind of node, the fields that may hold nodes; for what is no node, none."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        names: tuple[str, ...] = ()
+        if issubclass(kind, ast.AST) and kind is not ast.Constant:
+            names = tuple(name for name in kind._fields if name not in _PLAIN)
+        self[kind] = names
+        return names
+
+
+_PLAIN: Final = frozenset(
+    {"ctx", "op", "ops", "id", "attr", "arg", "asname", "module", "level", "type_comment", "kind"}
+)
+"""Fields that hold no nodes, or only such as say nothing by themselves."""
+_CHILDREN: Final = _Children()
+_MARKS: Final = _WALKERS | _LISTERS | _LOADERS
+"""The only names that say something outside of an attribute or a call."""
 _INTERESTING: Final = frozenset(
     {
         ast.Import,
@@ -137,14 +163,12 @@ _INTERESTING: Final = frozenset(
         ast.Constant,
         ast.Call,
         ast.Attribute,
-        ast.Name,
         ast.Assign,
         ast.AnnAssign,
         ast.AugAssign,
     }
 )
 _DOCUMENTED: Final = frozenset({ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef})
-_LEAVES: Final = frozenset({ast.Load, ast.Store, ast.Del})
 
 
 def _docstring(body: list[ast.stmt]) -> str | None:

@@ -55,6 +55,8 @@ class PytestSettings(Value, frozen=True):
     source: str = ""
     testpaths: tuple[str, ...] = ()
     python_files: tuple[str, ...] = _DEFAULT_PYTHON_FILES
+    python_functions: tuple[str, ...] = ("test",)
+    """Prefixes or patterns of the names of tests."""
     norecursedirs: tuple[str, ...] = _DEFAULT_NORECURSE
     pythonpath: tuple[str, ...] = ()
     addopts: tuple[str, ...] = ()
@@ -290,6 +292,7 @@ def _settings(source: str, table: Mapping[str, Any]) -> PytestSettings:
         source=source,
         testpaths=tuple(_words(table.get("testpaths", ()))),
         python_files=tuple(_words(table.get("python_files", ()))) or _DEFAULT_PYTHON_FILES,
+        python_functions=tuple(_words(table.get("python_functions", ()))) or ("test",),
         norecursedirs=tuple(_words(table.get("norecursedirs", ()))) or _DEFAULT_NORECURSE,
         pythonpath=tuple(_words(table.get("pythonpath", ()))),
         addopts=addopts,

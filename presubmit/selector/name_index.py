@@ -116,6 +116,10 @@ class NameIndex:
             or name in self.aliases(path)
         )
 
+    def executes(self, path: str) -> bool:
+        """Tell whether a file runs code that it builds."""
+        return any("exec" in it.dynamic for it in self.shapes[path].elements)
+
     # --- modules --------------------------------------------------------------------------------------------------
 
     def resolve(self, path: str, module: str) -> tuple[frozenset[str], bool]:
@@ -181,6 +185,14 @@ class NameIndex:
         return bool(targets) and not any(
             self.resolve(path, target.partition(":")[0])[1] for target in targets or ()
         )
+
+    def is_stdlib(self, path: str, dotted: str) -> bool:
+        """Tell whether a name of a file is bound, and only to what the standard library has."""
+        root = dotted.partition(".")[0]
+        if not self.is_external(path, root):
+            return False
+        tops = {it.partition(":")[0].partition(".")[0] for it in self.bindings(path)[root]}
+        return tops <= sys.stdlib_module_names
 
     def is_module(self, path: str, name: str) -> bool:
         """Tell whether a name of a file is bound to modules only."""

@@ -7,17 +7,22 @@ language or a framework calls by itself. The latter is what most of the rules he
 from __future__ import annotations
 
 import collections
+import fnmatch
+import functools
 import posixpath
 from typing import TYPE_CHECKING, Final
 
+from presubmit.selector.at_hand import TestSets, importing_tests
 from presubmit.selector.element import MODULE, Element, ElementKind, Shape
+from presubmit.selector.graph import build_graph
 from presubmit.selector.known import AUTOUSE, caches, is_implicit, is_plain_base, is_pure
 from presubmit.selector.name_index import EXAMPLES, NameIndex, Node, Use
 from presubmit.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from presubmit.selector.graph import Graph
     from presubmit.selector.imports import Imports
     from presubmit.selector.layout import Layout
 
@@ -25,6 +30,13 @@ _MOST: Final = 20_000
 """A walk that has met more elements says nothing that the imports do not say."""
 _DEEPEST: Final = 8
 """More bases above each other are not followed."""
+_ROUNDS: Final = 2
+"""Methods that lead to a class are limited by their own classes, once."""
+_MOST_MET: Final = 300_000
+"""Elements that are met while classes are followed; after that only files limit a walk."""
+_COMPUTED: Final[Node] = ("", "<computed>")
+"""What stands between the methods and the elements that get members by computed names."""
+_GETTING: Final = frozenset({"getattr", "members"})
 _LOOKS: Final = frozenset({"getattr", "members", "exec"})
 _DEFINING: Final = frozenset(
     {
@@ -46,6 +58,8 @@ class NameReach(Value, frozen=True, kw_only=True):
     """Test files that may run a changed element or see its value."""
     at_import: dict[str, tuple[str, ...]]
     """Files whose module-level code may: every importer of such a file is affected."""
+    importing: dict[str, tuple[str, ...]]
+    """Test files that import one of these while they may have at hand what runs; chains end with that file."""
     unsure: tuple[str, ...]
     """Why names cannot be trusted."""
 
@@ -54,10 +68,20 @@ class NameGraph:
     """Elements and the names that they use, walked from changed elements to what may run them."""
 
     def __init__(
-        self, shapes: Mapping[str, Shape], layout: Layout, imports: Mapping[str, Imports]
+        self,
+        shapes: Mapping[str, Shape],
+        layout: Layout,
+        imports: Mapping[str, Imports],
+        graph: Graph | None = None,
     ) -> None:
         self.index = NameIndex(shapes, layout, imports)
         self.layout = layout
+        self._imports = imports
+        self._graph = graph
+        self._sets = TestSets(layout.tests)
+        self._known_importing: dict[str, int] | None = None
+        self._known_held: dict[tuple[Node, int], int] = {}
+        self._met = 0
         self._tests = frozenset(layout.tests)
         self._conftests = frozenset(layout.conftests)
         self._support = frozenset(layout.support)
@@ -85,39 +109,144 @@ class NameGraph:
                     unsure.append(f"{path}::{qualname} runs at import")
                 else:
                     starts.append((path, qualname))
-        before: dict[Node, Node | None] = dict.fromkeys(starts)
-        queue = collections.deque(starts)
-        while queue:
-            node = queue.popleft()
-            if len(before) > _MOST:
-                unsure.append(f"more than {_MOST} elements may use it")
-                break
-            for user in sorted(self._users(node)):
-                if user not in before:
-                    before[user] = node
-                    queue.append(user)
-        return self._reached(before, unsure)
+        masks, before = self._walk(starts, self._limit)
+        if len(before) > _MOST:
+            unsure.append(f"more than {_MOST} elements may use it")
+        return self._reached(masks, before, unsure)
 
-    def _reached(self, before: Mapping[Node, Node | None], unsure: list[str]) -> NameReach:
+    def _walk(
+        self, starts: Iterable[Node], limit: Callable[[Node], int]
+    ) -> tuple[dict[Node, int], dict[Node, Node | None]]:
+        """Walk to users; each node goes with the tests that may have at hand all that it was reached through."""
+        masks = {node: limit(node) for node in starts}
+        before: dict[Node, Node | None] = dict.fromkeys(masks)
+        queue = collections.deque(before)
+        while queue and len(before) <= _MOST:
+            node = queue.popleft()
+            mask = masks[node]
+            for user in sorted(self._users(node)):
+                known = masks.get(user, 0)
+                more = mask & ~known
+                if more and (more := more & limit(user)):
+                    masks[user] = known | more
+                    before.setdefault(user, node)
+                    queue.append(user)
+        return masks, before
+
+    def _reached(
+        self,
+        masks: Mapping[Node, int],
+        before: Mapping[Node, Node | None],
+        unsure: list[str],
+    ) -> NameReach:
         files: dict[str, tuple[str, ...]] = {}
         at_import: dict[str, tuple[str, ...]] = {}
+        importing: dict[str, tuple[str, ...]] = {}
+        bits = self._sets.bits
         for node in before:
             path, qualname = node
-            if path in self._tests and path not in files:
+            if path in bits and path not in files and masks[node] & bits[path]:
                 files[path] = _chain(node, before)
-            if qualname == MODULE and path not in at_import:
+            if qualname == MODULE:
                 at_import[path] = _chain(node, before)
+                for test in self._sets.names(masks[node] & self._importing(path)):
+                    importing.setdefault(test, at_import[path])
+        self._add_unread(files, at_import, importing)
+        return NameReach(
+            files=files, at_import=at_import, importing=importing, unsure=tuple(unsure)
+        )
+
+    def _add_unread(
+        self,
+        files: dict[str, tuple[str, ...]],
+        at_import: dict[str, tuple[str, ...]],
+        importing: dict[str, tuple[str, ...]],
+    ) -> None:
+        """Add what may use anything: files that cannot be parsed, tests that run code which they build."""
         for path, shape in self.index.shapes.items():
             if shape.problem:
-                at_import.setdefault(path, (f"{path} cannot be parsed",))
+                why = (f"{path} cannot be parsed",)
+                at_import.setdefault(path, why)
+                for test in self._sets.names(self._importing(path)):
+                    importing.setdefault(test, (*why, path))
                 if path in self._tests:
-                    files.setdefault(path, (f"{path} cannot be parsed",))
-            elif path in self._tests and path not in files and self._executes(path):
-                files[path] = (f"{path} runs code that it builds",)
-        return NameReach(files=files, at_import=at_import, unsure=tuple(unsure))
+                    files.setdefault(path, why)
+            elif path in self._tests and self.index.executes(path):
+                files.setdefault(path, (f"{path} runs code that it builds",))
 
-    def _executes(self, path: str) -> bool:
-        return any("exec" in it.dynamic for it in self.index.shapes[path].elements)
+    # --- what is at hand ------------------------------------------------------------------------------------------
+
+    def _importing(self, path: str) -> int:
+        """Give the tests that import a file."""
+        if self._known_importing is None:
+            graph = self._graph or build_graph(self.layout, self._imports)
+            self._known_importing = importing_tests(graph.dependents, self._sets)
+            for test, bit in self._sets.bits.items():
+                self._known_importing[test] = self._known_importing.get(test, 0) | bit
+        return self._known_importing.get(path, 0)
+
+    def _limit(self, node: Node, rounds: int = _ROUNDS) -> int:
+        """Give the tests that may have at hand what an element belongs to: its file and its class."""
+        path, qualname = node
+        owner = qualname.rpartition(".")[0]
+        found = self._file_limit(node)
+        return found & self._holding((path, owner), rounds) if owner and rounds else found
+
+    def _file_limit(self, node: Node) -> int:
+        if node == _COMPUTED:
+            return self._sets.all
+        found = self._importing(node[0])
+        if not found and posixpath.dirname(node[0]) in self.layout.packages:
+            # A module that no test is seen to import may be loaded in a way that is not seen; a script is not.
+            return self._sets.all
+        return found
+
+    def _holding(self, node: Node, rounds: int) -> int:
+        """Give the tests that may have an instance of a class, or the class: what leads to its name.
+
+        A class of which a foreign base or decorator may keep a list can be got without its name.
+        """
+        found = self._known_held.get((node, rounds))
+        if found is None:
+            found = self._known_held[node, rounds] = self._find_holding(node, rounds)
+        return found
+
+    def _find_holding(self, node: Node, rounds: int) -> int:
+        if self._met > _MOST_MET or self._may_be_listed(*node):
+            return self._sets.all
+        masks, before = self._walk([node], functools.partial(self._limit, rounds=rounds - 1))
+        self._met += len(before)
+        if len(before) > _MOST:
+            return self._sets.all
+        reach = self._reached(masks, before, [])
+        found = 0
+        for test in (*reach.files, *reach.importing):
+            found |= self._sets.bits[test]
+        # What no name leads to must be got in a way that is not seen here.
+        return found or self._sets.all
+
+    def _may_be_listed(self, path: str, qualname: str, depth: int = 0) -> bool:
+        """Tell whether what is not of the project may hand out a class without its name being used."""
+        element = self.index.elements(path).get(qualname)
+        if element is None or element.kind is not ElementKind.CLASS or depth > _DEEPEST:
+            return True
+        if path in self.layout.entry_points:
+            return True
+        for decorator in element.decorators:
+            if not is_pure(decorator) and not self.index.lookup(path, decorator):
+                return True
+        for base in element.bases:
+            keyword, found, value = base.rpartition("=")
+            if is_plain_base(base) or (found and keyword != "metaclass"):
+                continue
+            hits = self.index.lookup(path, value)
+            if not hits and not self.index.is_stdlib(path, value):
+                return True
+            if any(self._may_be_listed(*hit, depth + 1) for hit in hits):
+                return True
+        return False
+
+    # --- single steps -------------------------------------------------------------------------------------------
 
     def users(self, path: str, qualname: str) -> frozenset[Node]:
         """Give the elements that may name an element, one step."""
@@ -131,6 +260,8 @@ class NameGraph:
 
     def _find_users(self, node: Node) -> set[Node]:
         path, qualname = node
+        if node == _COMPUTED:
+            return set(self._getters)
         if qualname in {MODULE, EXAMPLES, ""}:
             return set()
         name = qualname.rpartition(".")[2]
@@ -149,6 +280,7 @@ class NameGraph:
         if not (name.startswith("__") and name.endswith("__")):
             if "." in qualname:
                 found.update(self._dynamic(path))
+                found.add(_COMPUTED)
             else:
                 found.update(self._through_module(path))
         found.update(self._asked_by_pytest(path, name, element))
@@ -212,7 +344,7 @@ class NameGraph:
         if not rest:
             if user_path == path:
                 return True
-            return not self.index.defines(user_path, name) and self._executes(user_path)
+            return not self.index.defines(user_path, name) and self.index.executes(user_path)
         if root == "self":
             return member or root in self.index.bindings(user_path)
         if root == name and not member and user_path == path:
@@ -282,6 +414,7 @@ class NameGraph:
             element is None
             or decorated
             or is_implicit(name)
+            or self._is_collected(name)
             or path in self._support
             or self._is_called_by_bases(path, owner)
         ):
@@ -289,6 +422,13 @@ class NameGraph:
         if name in _DEFINING or self._is_metaclass(path, owner):
             for user_path, _ in self._subclasses(path, owner):
                 yield user_path, MODULE
+
+    def _is_collected(self, name: str) -> bool:
+        """Tell whether pytest takes a method of this name for a test."""
+        return any(
+            name.startswith(it) or fnmatch.fnmatchcase(name, it)
+            for it in self.layout.settings.python_functions
+        )
 
     def _is_called_by_bases(self, path: str, qualname: str) -> bool:
         """Tell whether a base (or a decorator) of a class may call its members by names that are not seen here."""
@@ -397,6 +537,8 @@ class NameGraph:
             elif hits := self.index.lookup(path, decorator) - {(path, qualname)}:
                 for hit in hits:
                     yield from self._kept_by(*hit)
+                if any(self._calls_argument(*hit) for hit in hits):
+                    yield path, MODULE
             else:
                 yield path, MODULE
 
@@ -409,11 +551,22 @@ class NameGraph:
             return True
         return by_attribute and any(self.index.defines(it, name) for it, name in origins)
 
+    def _calls_argument(self, path: str, qualname: str) -> bool:
+        """Tell whether a decorator of the project calls what it is given before it returns."""
+        return any(
+            it.startswith("call ") for own in self._takers(path, qualname) for it in own.writes
+        )
+
+    def _takers(self, path: str, qualname: str) -> list[Element]:
+        """Give what runs when a decorator is applied."""
+        elements = self.index.elements(path)
+        names = (qualname, *(f"{qualname}.{it}" for it in ("__new__", "__init__", "__call__")))
+        return [elements[it] for it in names if it in elements]
+
     def _kept_by(self, path: str, qualname: str) -> Iterator[Node]:
         """Give what looks into the module-level names in which a decorator of the project stores something."""
         elements = self.index.elements(path)
-        takers = (qualname, *(f"{qualname}.{it}" for it in ("__new__", "__init__", "__call__")))
-        own = [elements[it] for it in takers if it in elements]
+        own = self._takers(path, qualname)
         helpers = [elements[use] for it in own for use in it.uses if use in elements]
         for it in (*own, *helpers):
             for name in it.writes:
@@ -421,6 +574,16 @@ class NameGraph:
                     for user in self._users((path, name)):
                         if user[0] != path or not f"{user[1]}.".startswith(f"{qualname}."):
                             yield user
+
+    @functools.cached_property
+    def _getters(self) -> tuple[Node, ...]:
+        """Give the elements that get members by computed names: of whatever object they are given."""
+        return tuple(
+            (path, it.qualname)
+            for path, shape in self.index.shapes.items()
+            for it in shape.elements
+            if not _GETTING.isdisjoint(it.dynamic)
+        )
 
     def _dynamic(self, path: str) -> list[Node]:
         """Give the elements near a file that look names up which do not stand in the source."""
@@ -550,7 +713,7 @@ class NameGraph:
             owner = qualname.rpartition(".")[0]
             lives = self._lives_on(path, owner)
             return f"writes to a {owner} that lives as long as its module" if lives else ""
-        if name.startswith("closure ") or not self.index.defines(path, name):
+        if name.startswith(("closure ", "call ")) or not self.index.defines(path, name):
             return ""
         return f"writes the global {name}"
 
@@ -584,6 +747,7 @@ def _chain(node: Node, before: Mapping[Node, Node | None]) -> tuple[str, ...]:
     step: Node | None = node
     while step is not None:
         path, qualname = step
-        found.append(path if qualname in {MODULE, EXAMPLES, ""} else f"{path}::{qualname}")
+        if step != _COMPUTED:
+            found.append(path if qualname in {MODULE, EXAMPLES, ""} else f"{path}::{qualname}")
         step = before[step]
     return tuple(dict.fromkeys(reversed(found)))

@@ -11,6 +11,7 @@ from presubmit.selector.layout import is_python
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from presubmit.selector.graph import Graph
     from presubmit.selector.imports import Imports
     from presubmit.selector.layout import Layout
     from presubmit.selector.scene import Scene
@@ -36,6 +37,10 @@ class Reached(Protocol):
         """Files that may run it when they are imported."""
 
     @property
+    def importing(self) -> Mapping[str, Chain]:
+        """Test files that import one of these while they may have at hand what runs."""
+
+    @property
     def unsure(self) -> Collection[str]:
         """Why names cannot be trusted."""
 
@@ -51,7 +56,12 @@ class MakeNames(Protocol):
     """Makes a `Names` of the shapes of some files."""
 
     def __call__(
-        self, shapes: Mapping[str, Shape], layout: Layout, imports: Mapping[str, Imports], /
+        self,
+        shapes: Mapping[str, Shape],
+        layout: Layout,
+        imports: Mapping[str, Imports],
+        graph: Graph,
+        /,
     ) -> Names:
         """Make it."""
 
@@ -89,7 +99,7 @@ def narrow(scene: Scene, make_names: MakeNames | None) -> Narrowed:
         return Narrowed(imported=tests, why=f"{unread[0]} was not read")
     native = {path: it for path, it in scene.compiled.reaches.items() if path in changed}
     shapes = {**shapes, **{path: shape_of(it.names or ()) for path, it in native.items()}}
-    names = make_names(shapes, with_modules(scene.layout, native), scene.imports)
+    names = make_names(shapes, with_modules(scene.layout, native), scene.imports, scene.graph)
     chains: dict[str, Chain] = {}
     unsure: list[str] = []
     alone: dict[str, Chain] = {}
@@ -128,13 +138,23 @@ def _led(scene: Scene, found: Reached, closure: Mapping[str, Chain]) -> dict[str
         for test, chain in found.files.items()
         if test in closure
     }
-    running = [path for path in (*found.at_import, *_scripts(scene, closure)) if path in closure]
-    tests = scene.graph.tests
-    for test, chain in scene.graph.reach(running).items():
-        if test in tests and test in closure and test not in led:
-            start = found.at_import.get(chain[0], ())
-            before = tuple(shown(it) for it in start if it.partition("::")[0] != chain[0])
-            led[test] = (*before, *chain)
+    scripts = _scripts(scene, closure)
+    running = [path for path in (*found.at_import, *scripts) if path in closure]
+    imported = scene.graph.reach(running)
+    started = scene.graph.reach(scripts) if scripts else {}
+    for test in scene.layout.tests:
+        if test not in closure or test in led:
+            continue
+        if test in found.importing:
+            # The chain of imports may start at another such file than the first that names met.
+            chain = imported.get(test, (test,))
+        elif test in started:
+            chain = started[test]
+        else:
+            continue
+        start = found.at_import.get(chain[0], found.importing.get(test, ()))
+        before = tuple(shown(it) for it in start if it.partition("::")[0] != chain[0])
+        led[test] = (*before, *chain)
     return led
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+import gc
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import ProcessPoolExecutor
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -27,6 +26,8 @@ class Cores:
     def map(self, work: Callable[[Given], Made], values: Sequence[Given]) -> list[Made]:
         """Give what `work` makes of each value, in order."""
         if self._pool is not None:
+            from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - see below
+
             try:
                 return list(self._pool.map(work, values, chunksize=25))
             except (OSError, BrokenProcessPool):
@@ -40,11 +41,22 @@ def every_core(expected: int) -> Iterator[Cores]:
     if expected < _MANY:
         yield Cores(None)
         return
+    # Only a cold start pays for these imports.
+    import multiprocessing  # noqa: PLC0415
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
     try:
         # Processes that start anew, not forks: the program around may have threads.
-        pool = ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))
+        pool = ProcessPoolExecutor(
+            mp_context=multiprocessing.get_context("spawn"), initializer=_collect_seldom
+        )
     except OSError:
         yield Cores(None)
         return
     with pool:
         yield Cores(pool)
+
+
+def _collect_seldom() -> None:
+    """Let the collector of cycles run seldom: syntax trees hold none, and looking for some takes a quarter of the time."""
+    gc.set_threshold(500_000, 10, 10)

@@ -137,6 +137,7 @@ class Index:
         self._raw: dict[str, bytes] = {}
         self._head = self._row(CONTEXTS, _Head)
         self.contexts = self._head.contexts
+        self._checked: set[str] = set()
         self.functions = self._head.functions
         count = len(self.contexts)
         if any(use < 0 or use >= count for one in self.contexts for use in one.uses):
@@ -192,11 +193,12 @@ class Index:
 
     def _optional(self, key: str, kind: type[T], otherwise: T) -> T:
         found = self._row(key, kind) if key in self._head.rows else otherwise
-        if not key.startswith(_OF):
+        if key not in self._checked and not key.startswith(_OF):
             groups: Any = found.values() if isinstance(found, dict) else (found,)
             count = len(self.contexts)
             if any(number < 0 or number >= count for numbers in groups for number in numbers):
                 raise DamagedRecordingError(f"the row `{key}` names contexts that are not there")
+        self._checked.add(key)
         return found
 
     def _row(self, key: str, kind: type[T]) -> T:

@@ -278,4 +278,4 @@ def _names(scene: Scene, changes: Iterable[Changed], pasts: Iterable[Past]) -> N
     for past in pasts:
         needed |= files_beside(past.index, bodies)
     paths = [path for path in scene.layout.names if path in needed and path not in scene.gone]
-    return Names(scene.tree.shapes(paths), scene.layout, scene.imports)
+    return Names(scene.tree.shapes(paths), scene.layout, scene.imports, scene.graph)

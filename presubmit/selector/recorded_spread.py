@@ -119,6 +119,8 @@ class _Walk:
         self.names = names
         self.graph = graph
         self.hits = Hits()
+        self.left: dict[Element, Chain] = {}
+        """What keeps state that contexts left behind."""
         self.state: dict[Element, str] = {}
         self.seen: set[Element] = set()
         self.used_by: dict[int, list[int]] = {}
@@ -186,6 +188,7 @@ class _Walk:
             self.importers([path for path in modules if reach.unsure or path in at_import], chain)
         self._left_for_others(direct)
         self._hidden(changed)
+        self._imported_state(self.left)
 
     def ran(self, path: str, name: str) -> tuple[int, ...]:
         """Give the contexts that ran a function."""
@@ -239,11 +242,32 @@ class _Walk:
         for user in sorted(users):
             for number in self.ran(*user):
                 self.touch(number, (*chain, "::".join(user)), near=False)
-        # Module-level code may use it as well, for whoever imports the module.
-        reach = self.names.reach({path: [name]})
-        self.importers(reach.at_import, chain)
+        self.left[element] = chain
+
+    def _imported_state(self, left: Mapping[Element, Chain]) -> None:
+        """Note who imports a module whose own code may use what outlives a call.
+
+        No context comes to see more by that, so the names are asked once for all, at the end.
+        """
+        if not left:
+            return
+        bodies: dict[str, list[str]] = {}
+        for path, name in left:
+            bodies.setdefault(path, []).append(name)
+        reach = self.names.reach(bodies)
+        if reach.unsure and len(left) > 1:
+            for element, chain in left.items():
+                self._imported_state({element: chain})
+            return
+        chains = {"::".join(element): chain for element, chain in left.items()}
+        first = next(iter(chains.values()))
+        files: dict[Chain, list[str]] = {}
+        for file, led in reach.at_import.items():
+            files.setdefault(chains.get(led[0], first), []).append(file)
+        for chain, importing in files.items():
+            self.importers(importing, chain)
         if reach.unsure:
-            self.hits.everything = self.hits.everything or chain
+            self.hits.everything = self.hits.everything or first
 
     def _hidden(self, changed: Iterable[Element]) -> None:
         """Note who is served by a cache that a changed function helped to fill: it did not run again for them."""

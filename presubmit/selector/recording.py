@@ -45,5 +45,7 @@ class Recording(Value, frozen=True, kw_only=True):
     contexts: tuple[Ran, ...]
     complete: bool
     """The session came to its end: contexts that are absent were not in it. False after -x, a crash, Ctrl-C."""
+    chosen: tuple[str, ...] = ()
+    """Ids (without parameters) of the tests that were to run: what of them has no context did not."""
     note: str = ""
     """Why nothing or not everything was recorded, for the user: `left alone: the project measures coverage itself (--cov)`."""

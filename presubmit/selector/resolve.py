@@ -20,6 +20,17 @@ EVERYTHING: Final = "/"
 """The node that stands for every Python file; a name that ends with `/` stands for a folder."""
 
 
+_RUNNER: Final = frozenset({"pytest", "_pytest", "pluggy", "iniconfig"})
+"""What is imported already when pytest imports the first file of a project."""
+
+
+def _root_of(path: str, top: str) -> str:
+    """Give the folder, with a slash, from which a file is found by a name that begins with `top`; the outermost."""
+    parts = path.removesuffix(".pyw").removesuffix(".py").split("/")
+    depth = next((n for n, part in enumerate(parts) if part == top), 0)
+    return "".join(f"{part}/" for part in parts[:depth])
+
+
 class Resolver:
     """Resolves what files import into edges between files."""
 
@@ -87,7 +98,7 @@ class Resolver:
     def _imported(self, path: str, value: Imports) -> Iterator[str]:
         """Give the nodes that a file's imports and strings lead to."""
         for name in (*value.names, *value.plugins, *value.stars):
-            yield from self.resolve(name, anywhere=True)
+            yield from self._import(path, name)
         for name in value.strings:
             if name.partition(".")[0] in self.tops:
                 yield from self.resolve(name)
@@ -152,6 +163,18 @@ class Resolver:
             self.resolved[key] = frozenset(found)
         return self.resolved[key]
 
+    def _import(self, path: str, name: str) -> Iterable[str]:
+        """Find the files that one file's import of a name runs.
+
+        A test runner is loaded before any code of the project, so that its name leads to no module inside a package,
+        `pkg/testing/pytest.py`, unless that lies beside the importing file (a script that runs by itself) or above.
+        """
+        found = self.resolve(name, anywhere=True)
+        top = name.partition(".")[0]
+        if top not in _RUNNER or top in self.by_name or top in self.tops:
+            return found
+        return [it for it in found if f"{path}/".startswith(_root_of(it, top))]
+
     def _children(self, name: str) -> set[str]:
         """Give a package's direct submodules: `from package import *` loads those that `__all__` names."""
         return {
@@ -192,7 +215,7 @@ class Resolver:
             folders.add(self._top_package(folder) if value.dynamic else folder)
         for name in (*value.names, *value.strings, *value.stars):
             # What walks the package that it names does not walk the packages around that.
-            named = self.resolve(name, anywhere=True) if value.dynamic else self._innermost(name)
+            named = self._import(path, name) if value.dynamic else self._innermost(name)
             for found in named:
                 if posixpath.basename(found) == "__init__.py":
                     folders.add(posixpath.dirname(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from presubmit.selector.compiled import Compiled, read_compiled
 from presubmit.selector.data import makes_code, read_build_mentions, read_referrers
@@ -16,13 +16,15 @@ from presubmit.selector.rules import Effect, Reach, Surroundings, judge_path
 from presubmit.values import FileStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from presubmit.selector.graph import Graph
     from presubmit.selector.layout import Layout
     from presubmit.selector.shape import Shape
     from presubmit.selector.tree import Tree
     from presubmit.values import Change
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,12 @@ def make_scene(change: Change, tree: Tree, rules: Mapping[str, str] | None = Non
         for path in file.paths
         if path not in present or (file.status is FileStatus.DELETED and path == file.path)
     )
-    layout = make_layout(tree.paths, tree.configs, gone=gone, links=tree.links)
+    layout = _once(
+        tree,
+        ("layout", gone),
+        (tree.paths, tree.configs, tree.links),
+        lambda: make_layout(tree.paths, tree.configs, gone=gone, links=tree.links),
+    )
     imports = (
         {path: _wide(why) for path, why in tree.unread.items()} | dict(tree.imports)
         if tree.unread
@@ -108,15 +115,22 @@ def make_scene(change: Change, tree: Tree, rules: Mapping[str, str] | None = Non
     data = [path for path, (_, effect) in judged.items() if effect.reach is Reach.DATA]
     referrers = read_referrers(data, tree.paths, layout, tree.texts) if data else {}
     others = {path for path in (*changed, *referrers) if not is_python(path)}
-    graph = build_graph(
-        layout,
-        imports,
-        base_imports=tree.base_imports,
-        others=sorted(others),
-        referrers={**referrers, **compiled.edges},
-        links=tree.links,
-        blobs=tree.blobs,
-        cache=tree.cache,
+    links = {**referrers, **compiled.edges}
+    base_imports = tree.base_imports or _NONE
+    graph = _once(
+        tree,
+        ("graph", *sorted(others), *sorted((it, *users) for it, users in links.items())),
+        (layout, imports, base_imports, tree.links, tree.blobs),
+        lambda: build_graph(
+            layout,
+            imports,
+            base_imports=base_imports,
+            others=sorted(others),
+            referrers=links,
+            links=tree.links,
+            blobs=tree.blobs,
+            cache=tree.cache,
+        ),
     )
     loud = {
         path for path, (_, it) in judged.items() if it.reach is not Reach.NONE and path not in gone
@@ -138,6 +152,21 @@ def make_scene(change: Change, tree: Tree, rules: Mapping[str, str] | None = Non
         edited=frozenset(layout.tests) & (loud | doctested),
         makes=_makes(data, graph, layout, tree) if data else {},
     )
+
+
+_NONE: Final[Mapping[str, Imports]] = {}
+
+
+def _once(
+    tree: Tree, what: tuple[object, ...], parts: tuple[object, ...], make: Callable[[], Made]
+) -> Made:
+    """Make something of a tree's parts once: the scenes of one tree with several bases mostly share it."""
+    # The parts are kept with what was made of them, so that no other object gets their ids.
+    key = (*what, *map(id, parts))
+    if key not in tree.made:
+        tree.made[key] = (parts, make())
+    made: Made = tree.made[key][1]
+    return made
 
 
 def _makes(data: Collection[str], graph: Graph, layout: Layout, tree: Tree) -> dict[str, str]:

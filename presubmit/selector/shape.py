@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import sys
 import warnings
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXTRACTOR", "MODULE", "Element", "ElementKind", "Shape", "read_shape"]
 
-EXTRACTOR: Final = f"2-{sys.version_info[0]}.{sys.version_info[1]}"
+EXTRACTOR: Final = f"3-{sys.version_info[0]}.{sys.version_info[1]}"
 """Changes when `read_shape` gives other values for the same source: caches are keyed by it.
 
 The Python is part of it, since each version's parser builds slightly different trees."""
@@ -93,11 +94,14 @@ class _Reader:
         self.aliases: dict[str, set[str]] = {}
         self.plain: set[str] = set()
         self.examples: set[str] = set()
+        self.annotates = True
+        """Whether annotations run where they stand; what Python 3.14 does is not counted on."""
 
     def read(self, tree: ast.Module) -> Shape:
         """Give the shape of a module."""
         scope = _Scope("", constants=True)
         text = self._docstring(tree.body)
+        self.annotates = not any(map(_defers_annotations, tree.body))
         self._statements(tree.body[bool(text) :], scope)
         self._keep_imports(scope.run)
         module = Element(
@@ -286,6 +290,8 @@ class _Reader:
         if node.returns is not None:
             uses.take(node.returns)
         uses.take(*getattr(node, "type_params", ()))
+        if self.annotates:
+            _annotations(node, head)
         if not all(is_pure(it) for it in decorators):
             # Such a decorator may read the signature where the function is defined.
             head.tokens.extend(uses.tokens)
@@ -445,6 +451,33 @@ def _has_own_lines(node: ast.FunctionDef | ast.AsyncFunctionDef, body: Sequence[
     signature += [it for it in others if it is not None]
     end = max((it.end_lineno or it.lineno for it in signature), default=node.lineno)
     return bool(body) and body[0].lineno > max(end, node.lineno)
+
+
+def _defers_annotations(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(it.name == "annotations" for it in node.names)
+    )
+
+
+def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef, head: Uses) -> None:
+    """Note annotations that run with the definition: some may fail, some call something."""
+    arguments = node.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    given += [it for it in (arguments.vararg, arguments.kwarg) if it is not None]
+    for annotation in (*(it.annotation for it in given), node.returns):
+        match annotation:
+            case None | ast.Constant():
+                pass
+            case ast.Name(id=name) if hasattr(builtins, name):
+                pass
+            case _ if any(isinstance(it, ast.Call) for it in ast.walk(annotation)):
+                head.take(annotation)
+            case _:
+                stored = Uses()
+                stored.take(annotation)
+                head.tokens.extend(stored.tokens)
 
 
 def _sorted(uses: Uses) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from presubmit.selector.layout import CONFIG_NAMES, is_python
 from presubmit.selector.packed import read_packed
@@ -59,6 +59,10 @@ class Tree:
     """Reads files of the tree, of any kind."""
     base_texts: Callable[[Collection[str]], Mapping[str, bytes]] = _no_texts
     """The same of the change's base."""
+    made: dict[tuple[object, ...], tuple[object, Any]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """What was made of its parts already: trees that differ in their base alone share it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -122,6 +122,8 @@ class Uses:
         self._stored: set[str] = set()
         self._changed: set[tuple[str, bool]] = set()
         self._asked: set[int] = set()
+        self._parameters: set[str] = set()
+        self._called: set[str] = set()
         self._outer: set[str] = set()
         self._depth = 0
 
@@ -284,6 +286,8 @@ class Uses:
                 self.dynamic.add("exec")
         elif type(function) is ast.Name:
             name = function.id
+            if not self._depth and name in self._parameters:
+                self._called.add(name)
             if name in {"dir", "vars"} and node.args:
                 self._asked.add(id(function))
                 self._looks_at(node.args[0], "members")
@@ -358,6 +362,8 @@ class Uses:
     def on_argument(self, node: ast.arg, _: list[object]) -> bool:
         """Note a parameter."""
         self._bind(node.arg)
+        if not self._depth:
+            self._parameters.add(node.arg)
         return False
 
     def on_named(self, node: ast.AST, _: list[object]) -> bool:
@@ -406,6 +412,7 @@ class Uses:
                 yield name
             elif nested:
                 yield f"closure {name}"
+        yield from (f"call {name}" for name in self._called)
 
 
 _SPECIAL: Final[dict[type, Any]] = {

@@ -7,7 +7,6 @@ import pytest
 from presubmit.config import BuildConfig, Config
 from presubmit.errors import ConfigError
 from presubmit.facts import (
-    TreeReader,
     read_changed_definitions,
     read_facts,
     read_touched_tests,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from presubmit.plan import Facts
+    from presubmit.trees import TreeReader
 
 Files = dict[str, str]
 

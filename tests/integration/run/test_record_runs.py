@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.integration.run.conftest import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,3 +200,38 @@ def test_a_file_that_is_no_recording_is_refused(recorded: Path, tmp_path: Path) 
     done = presubmit(recorded, "record", "--base", "main", "--import", str(tmp_path / "junk"))
     assert done.returncode == 2
     assert "no file of `presubmit record --export`" in done.stderr
+
+
+def test_what_was_recorded_before_an_interruption_is_kept(tmp_path: Path) -> None:
+    top, marker = tmp_path / "cut", tmp_path / "marker"
+    slow = f"""
+import time
+from pathlib import Path
+
+
+def test_slow():
+    if not Path({str(marker)!r}).exists():
+        Path({str(marker)!r}).touch()
+        time.sleep(120)
+"""
+    for name, text in {**FILES, "tests/test_c.py": slow}.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+    git(top, "init", "-q", "-b", "main")
+    git(top, "add", "-A")
+    git(top, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "start")
+    command = (sys.executable, "-m", "presubmit", "record", "--no-container", "--base", "main")
+    process = subprocess.Popen(
+        command, cwd=top, env={**os.environ, "XDG_CACHE_HOME": str(top.parent / "cache")}
+    )
+    assert wait_for(marker.exists, 90)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    path = top / "pkg/a.py"
+    path.write_text(path.read_text().replace("x * 2", "x * 2 + 0"))
+    assert selected(top) == ["tests/test_a.py::test_other", "tests/test_b.py"]
+    git(top, "checkout", "-q", ".")
+    done = presubmit(top, "record", "--no-container", "--base", "main")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 test files recorded before on this tree" in done.stdout
+    assert "recorded 6 tests" in done.stdout

@@ -209,6 +209,28 @@ def test_only_a_note_says_why_nothing_was_recorded() -> None:
     assert (found.contexts, found.complete, found.note) == ((), False, "left alone: --cov")
 
 
+def chosen(**tests: int) -> dict[str, Any]:
+    return {"kind": "chosen", "p": "7-a", "tests": {f"t.py::{k}": n for k, n in tests.items()}}
+
+
+def test_a_test_of_which_not_every_parameter_ran_is_open() -> None:
+    found = parse(START, chosen(x=2, y=1), ran(context="test:t.py::x"))
+    assert found.chosen == ("t.py::x", "t.py::y")
+    assert [one.open for one in found.contexts] == ["1 of its 2 parameters ran"]
+
+
+def test_a_test_of_which_every_parameter_ran_is_not_open() -> None:
+    one = ran(context="test:t.py::x")
+    assert [it.open for it in parse(START, chosen(x=2), one, one, END).contexts] == [""]
+
+
+def test_of_a_session_that_was_cut_off_a_fixture_without_tear_down_is_open() -> None:
+    db = ran(context="fixture:c.py::db")
+    assert "tear-down" in parse(START, db).contexts[0].open
+    assert parse(START, db, db).contexts[0].open == ""
+    assert parse(START, db, END).contexts[0].open == ""
+
+
 # --- joining --------------------------------------------------------------------------------------------------------
 
 

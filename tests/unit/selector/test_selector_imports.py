@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from presubmit.selector.imports import Imports, read_imports
+from presubmit.selector.parsed import imports_of
 
 
 def read(source: str, *, module: str = "pkg.sub.mod", is_package: bool = False) -> Imports:
@@ -140,3 +141,35 @@ def test_a_huge_source_is_not_parsed() -> None:
 
 def test_invalid_escapes_warn_nobody() -> None:
     assert not read(r"x = '\d'").problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "print(f.__doc__)",
+        "import inspect\ninspect.getdoc(f)",
+        "from doctest import testmod as t",
+        'getattr(f, "__doc__")',
+        "def f():\n    '''>>> f.__doc__'''",
+        "f.__doc__ (",
+    ],
+)
+def test_a_source_that_may_read_docstrings_says_so(text: str) -> None:
+    assert imports_of("m.py", text.encode()).documents
+
+
+def test_a_source_without_a_word_for_docstrings_reads_none() -> None:
+    assert not imports_of("m.py", b"def test_f():\n    assert f() == 1\n").documents
+
+
+def test_walking_skips_no_code_in_patterns_type_aliases_or_handlers() -> None:
+    text = (
+        "match x:\n    case {'a': b.c, **rest} if __import__('one'):\n        import two\n"
+        "try:\n    pass\nexcept ImportError as e:\n    import three\n"
+        "global g\n{**d, 'k': __import__('four')}\n"
+        "def f(*, a, b=__import__('five')): ...\n"
+    )
+
+    names = imports_of("m.py", text.encode()).names
+
+    assert {"one", "two", "three", "four", "five"} <= set(names)

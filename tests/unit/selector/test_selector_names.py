@@ -12,13 +12,13 @@ from presubmit.selector.names import NameGraph, NameReach
 from presubmit.selector.shape import MODULE, read_shape
 
 
-def graph(**sources: str) -> NameGraph:
+def graph(*, settings: str = "", **sources: str) -> NameGraph:
     """Make a graph; `pkg__a` stands for `pkg/a.py`, `test_x` for `tests/test_x.py`."""
     texts = {"pkg/__init__.py": "", "tests/test_far.py": "def test_far(): assert 1\n"}
     for name, text in sources.items():
         path = name.replace("__", "/") if "__" in name else f"tests/{name}"
         texts[f"{path}.py".replace("//", "/")] = textwrap.dedent(text)
-    layout = make_layout(tuple(texts), {})
+    layout = make_layout(tuple(texts), {"pytest.ini": settings})
     shapes = {path: read_shape(text.encode()) for path, text in texts.items()}
     imports = {
         path: read_imports(
@@ -272,6 +272,31 @@ def test_a_foreign_decorator_that_may_register_affects_importers_of_the_file() -
     assert set(found.at_import) == {"pkg/a.py"}
 
 
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        "def keep(f):\n    f()\n    return f\n",
+        "class keep:\n    def __init__(self, f): self.value = f()\n",
+    ],
+)
+def test_a_decorator_that_calls_what_it_decorates_runs_it_at_import(decorator: str) -> None:
+    found = reach("pkg/a.py::f", pkg__a=f"{decorator}@keep\ndef f(): return 1\n")
+    assert set(found.at_import) == {"pkg/a.py"}
+
+
+def test_a_decorator_whose_wrapper_calls_what_it_decorates_does_not_run_it_at_import() -> None:
+    decorator = "def keep(f):\n    def wrapper(): return f()\n    return wrapper\n"
+    found = reach("pkg/a.py::f", pkg__a=f"{decorator}@keep\ndef f(): return 1\n")
+    assert found.at_import == {}
+
+
+def test_a_function_that_an_annotation_calls_runs_at_import() -> None:
+    code = "from pkg.a import f\ndef g(x: Annotated[int, f()]): return x\n"
+    assert set(reach("pkg/a.py::f", pkg__a=F, pkg__b=code).at_import) == {"pkg/b.py"}
+    deferred = f"from __future__ import annotations\n{code}"
+    assert reach("pkg/a.py::f", pkg__a=F, pkg__b=deferred).at_import == {}
+
+
 # --- at import ------------------------------------------------------------------------------------------------------
 
 
@@ -369,6 +394,17 @@ def test_tests_of_a_shared_base_run_in_its_subclasses() -> None:
     ) == {"test_x"}
 
 
+def test_methods_that_the_settings_make_tests_run_in_subclasses() -> None:
+    sources = {
+        "pkg__a": "class Mixin:\n    def check_it(self): return 1\n",
+        "test_x": "from pkg.a import Mixin\nclass TestX(Mixin): pass\n",
+        "test_y": "def test_y(): print(thing().check_it())\n",
+    }
+    settings = "[pytest]\npython_functions = check_*\n"
+    found = graph(settings=settings, **sources).reach({"pkg/a.py": ["Mixin.check_it"]})
+    assert "tests/test_x.py" in found.files
+
+
 def test_a_test_that_runs_built_code_is_always_reached() -> None:
     assert chosen("pkg/a.py::f", pkg__a=F, test_x="def test_x(): exec(open('a').read())\n") == {
         "test_x"
@@ -381,6 +417,120 @@ def test_a_test_that_cannot_be_parsed_is_always_reached() -> None:
 
 def test_a_module_that_cannot_be_parsed_affects_its_importers() -> None:
     assert "pkg/b.py" in reach("pkg/a.py::f", pkg__a=F, pkg__b="def (:\n").at_import
+
+
+# --- what is at hand ------------------------------------------------------------------------------------------------
+
+CLASSES = """
+class C:
+    def run(self): return 1
+class D:
+    def run(self): return 2
+"""
+
+
+def test_a_method_is_not_run_by_tests_that_never_get_its_class() -> None:
+    assert chosen(
+        "pkg/a.py::C.run",
+        pkg__a=CLASSES,
+        test_c="from pkg.a import C\ndef test_c(): C().run()\n",
+        test_d="from pkg.a import D\ndef test_d(): D().run()\n",
+    ) == {"test_c"}
+
+
+@pytest.mark.parametrize(
+    ("more", "test"),
+    [
+        ("def make(): return C()\n", "from pkg.a import make\ndef test(): make().run()\n"),
+        ("ONE = C()\n", "from pkg.a import ONE\ndef test(): ONE.run()\n"),
+        ("ALL = []\nALL.append(C())\n", "from pkg.a import ALL\ndef test(): ALL[0].run()\n"),
+        ("class E(C): pass\n", "from pkg.a import E\ndef test(): E().run()\n"),
+        ("KINDS = {'c': C}\n", "from pkg.a import KINDS\ndef test(): KINDS['c']().run()\n"),
+        ("def f(made=C()): return made\n", "from pkg.a import f\ndef test(): f().run()\n"),
+        ("class H:\n    c = C()\n", "from pkg.a import H\ndef test(): H.c.run()\n"),
+        ("", "from pkg import a\ndef test(name): getattr(a, name)().run()\n"),
+        ("", "from pkg import a\ndef test(): vars(a).popitem()[1]().run()\n"),
+    ],
+)
+def test_every_way_to_get_an_object_of_a_class_reaches_its_methods(more: str, test: str) -> None:
+    assert chosen("pkg/a.py::C.run", pkg__a=CLASSES + more, test_x=test) == {"test_x"}
+
+
+def test_an_object_that_a_module_makes_is_at_hand_for_whoever_imports_it() -> None:
+    found = reach(
+        "pkg/a.py::C.run",
+        pkg__a=CLASSES,
+        pkg__base="THINGS = []\ndef go(): [it.run() for it in THINGS]\n",
+        pkg__b="from pkg import base\nfrom pkg.a import C\nbase.THINGS.append(C())\n",
+        test_b="import pkg.b\nfrom pkg.base import go\ndef test_b(): go()\n",
+        test_d="from pkg.a import D\ndef test_d(): D().run()\n",
+    )
+    assert set(found.files) == {"tests/test_b.py"}
+
+
+def test_a_fixture_hands_out_an_object_of_a_class() -> None:
+    assert chosen(
+        "pkg/a.py::C.run",
+        pkg__a=CLASSES,
+        conftest="""
+            import pytest
+            from pkg.a import C
+            @pytest.fixture
+            def thing(): return C()
+        """,
+        test_x="def test_x(thing): thing.run()\n",
+        test_d="from pkg.a import D\ndef test_d(): D().run()\n",
+    ) == {"test_x"}
+
+
+def test_a_class_that_a_foreign_base_may_list_can_be_got_without_its_name() -> None:
+    assert chosen(
+        "pkg/a.py::C.run",
+        pkg__a="import yaml\nclass C(yaml.YAMLObject):\n    def run(self): return 1\n",
+        test_x="import yaml\nimport pkg.a\ndef test_x(): yaml.load('!C {}').run()\n",
+    ) == {"test_x"}
+
+
+def test_a_class_that_its_base_lists_is_got_through_the_base() -> None:
+    assert chosen(
+        "pkg/a.py::D.run",
+        pkg__a="class B:\n    def __init_subclass__(cls): KINDS[cls.__name__] = cls\n"
+        "KINDS = {}\nclass D(B):\n    def run(self): return 1\n",
+        test_x="from pkg.a import KINDS\ndef test_x(): KINDS['D']().run()\n",
+    ) == {"test_x"}
+
+
+def test_a_method_is_run_by_whoever_gets_members_by_computed_names_and_has_its_class() -> None:
+    found = reach(
+        "pkg/a.py::C.run",
+        pkg__a=CLASSES,
+        pkg__far="def call(it, name): return getattr(it, name)()\n",
+        test_x="from pkg.a import C\nfrom pkg.far import call\ndef test_x(): call(C(), next(names))\n",
+        test_y="from pkg.far import call\ndef test_y(): call(1, next(names))\n",
+    )
+    assert set(found.files) == {"tests/test_x.py"}
+    assert found.files["tests/test_x.py"][:2] == ("pkg/a.py::C.run", "pkg/far.py::call")
+
+
+def test_what_a_test_file_defines_runs_only_where_that_file_is_imported() -> None:
+    assert chosen(
+        "pkg/a.py::f",
+        pkg__a=F,
+        test_x="from pkg.a import f\nclass Fake:\n    def read_all(self): f()\n"
+        "def test_x(): Fake().read_all()\n",
+        test_y="from pkg.a import other\ndef test_y(): other().read_all()\n",
+    ) == {"test_x"}
+
+
+def test_module_code_counts_for_tests_that_can_have_what_it_runs() -> None:
+    found = reach(
+        "pkg/a.py::C.run",
+        pkg__a=CLASSES,
+        pkg__b="from pkg.a import D\nX = D().run()\n",
+        test_b="import pkg.b\ndef test_b(): pkg.b\n",
+        test_c="import pkg.b\nfrom pkg.a import C\ndef test_c(): C\n",
+    )
+    assert set(found.importing) == {"tests/test_c.py"}
 
 
 # --- what cannot be told --------------------------------------------------------------------------------------------

@@ -71,6 +71,7 @@ class _Unsure:
     def __init__(self, why: str) -> None:
         self.files: dict[str, tuple[str, ...]] = {"tests/test_f.py": ("pkg/a.py::f",)}
         self.at_import: dict[str, tuple[str, ...]] = {}
+        self.importing: dict[str, tuple[str, ...]] = {}
         self.unsure = (why,)
 
     def reach(self, changed: Mapping[str, Collection[str]]) -> Reached:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
 
-from presubmit.selector import RULES, Tree, imports_of, select
+from presubmit.selector import RULES, Tree, imports_of, make_scene, select
 from presubmit.values import (
     Base,
     Change,
@@ -555,3 +556,18 @@ def test_a_star_or_a_slash_alone_names_no_document(source: str) -> None:
     """jinja2's loaders list folders and split at `/`: that is no mention of README.md."""
     files = PROJECT | {"src/pkg/a.py": source + "def f(): return 1\n"}
     assert select(modified("README.md"), make_tree(files)).mode is Mode.NONE
+
+
+def test_scenes_of_one_tree_share_the_graph_unless_their_bases_differ() -> None:
+    tree = make_tree(PROJECT)
+    other = make_tree(PROJECT, base={"src/pkg/old.py": "import pkg.a"})
+    change = modified("src/pkg/a.py")
+
+    graph = make_scene(change, tree).graph
+
+    assert make_scene(change, dataclasses.replace(tree, modes=frozenset())).graph is graph
+    assert (
+        make_scene(change, dataclasses.replace(tree, base_imports=other.base_imports)).graph
+        is not graph
+    )
+    assert make_scene(deleted("src/pkg/b.py"), tree).graph is not graph

@@ -274,3 +274,25 @@ def test_every_name_is_in_the_list_of_names() -> None:
 
 def test_examples_in_docstrings_are_used_by_the_module() -> None:
     assert ".area" in elements('def f():\n    """Do.\n\n    >>> area(1)\n    """\n')[MODULE].uses
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [
+        ("def f(x: int): ...", "def f(x: str): ...", False),
+        ("def f(x): ...", "def f(x: int) -> 'C': ...", False),
+        ("def f(x): ...", "def f(x: Unknown): ...", True),
+        ("def f(x: A): ...", "def f(x: A[int]): ...", True),
+        ("def f(x): ...", "def f(x: g()): ...", True),
+        ("async def f(*x): ...", "async def f(*x: a.b): ...", True),
+    ],
+)
+def test_an_annotation_that_may_fail_is_part_of_the_head(
+    old: str, new: str, differs: bool
+) -> None:
+    def head(source: str) -> str:
+        return next(it.head for it in read_shape(source.encode()).elements if it.qualname == "f")
+
+    assert (head(old) != head(new)) is differs
+    future = "from __future__ import annotations\n"
+    assert head(future + old) == head(future + new)

@@ -274,5 +274,5 @@ def test_without_room_for_processes_one_core_does_it(monkeypatch: pytest.MonkeyP
         raise OSError("no room")
 
     monkeypatch.setattr("presubmit.selector.processes._MANY", 1)
-    monkeypatch.setattr("presubmit.selector.processes.ProcessPoolExecutor", refuse)
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refuse)
     assert tree_of({"a.py": "import b"}).imports["a.py"].names == ("b",)

@@ -14,6 +14,7 @@ from presubmit_recorder.tracer import CORE, Tracer, load, other_tracer
 TOLD = "PRESUBMIT_RECORDER"
 CONTEXT = "PRESUBMIT_RECORDER_CONTEXT"
 SESSION = "session:"
+TEST = "test:"
 MOST_BYTES = 48 * 1024 * 1024
 _MOST_NAMES = 20000
 _SOURCES = (".py", ".pyw")
@@ -60,6 +61,8 @@ class Recorder:
         self._numbers = {}
         self._began = None
         self._restore = {}
+        self._said_stale = False
+        self._file = None
         self.stopped = ""
 
     # --- the lifetime -------------------------------------------------------------------------------------------------
@@ -133,8 +136,7 @@ class Recorder:
             self._gather()
             self.stop()
             self.write_session()
-        if self.places.stale:
-            self.line(kind="fault", error=_another_copy(self.places.stale))
+        self._mind_stale()
         if self.told.get("main") == self.pid:
             self.write_children()
         self.line(kind="end", complete=complete and not self.stopped, note=self.stopped)
@@ -155,6 +157,8 @@ class Recorder:
         if not self._alive():
             return None
         self._gather()
+        if name.startswith(TEST):
+            self._write_so_far()
         context = Context(name)
         self._stack.append(context)
         os.environ[CONTEXT] = name
@@ -220,8 +224,14 @@ class Recorder:
             tracer.stop()
             tracer.start()
 
+    def _mind_stale(self):
+        """Say once that what runs is not what stands in the tree."""
+        if self.places.stale and not self._said_stale:
+            self._said_stale = True
+            self.line(kind="fault", error=_another_copy(self.places.stale))
+
     def _mind_limits(self, context):
-        if not context.name.startswith("test:"):
+        if not context.name.startswith(TEST):
             return
         now = time.monotonic()
         if self._began is None:
@@ -237,6 +247,7 @@ class Recorder:
         if context.empty and context.name == SESSION:
             return
         context.mind_size()
+        self._mind_stale()
         with self._events.muted():
             functions, modules = {}, []
             for name, lines in context.lines.items():
@@ -264,6 +275,13 @@ class Recorder:
                 seconds=round(context.seconds, 6),
                 **({"of": of} if of else {}),
             )
+
+    def _write_so_far(self):
+        """Write what belongs to the session before a test begins: no test's record may stay without it."""
+        for number, context in enumerate(self._stack):
+            if context.name == SESSION and not context.empty:
+                self.write(context)
+                self._stack[number] = Context(SESSION)
 
     def write_session(self):
         """Write what belongs to the session, with every context that is still open."""
@@ -310,22 +328,31 @@ class Recorder:
         """Append one line, in one write: many processes append to this file."""
         facts = dict({"kind": kind, "p": self.key}, **facts)
         data = (json.dumps(facts) + "\n").encode("ascii")
+        with self._events.muted():
+            descriptor, size = self._open()
+            if size + len(data) <= MOST_BYTES or kind in ("end", "fault"):
+                if os.write(descriptor, data) != len(data):
+                    raise OSError("the recording could not be written whole")
+            elif not self.stopped:
+                self.stopped = "the recording grew too large"
+                self.stop()
+
+    def _open(self):
+        """Give the file that is written to, and its size; the project may have closed it, or have its number now."""
+        if self._file is not None:
+            descriptor, known = self._file
+            try:
+                facts = os.fstat(descriptor)
+                if (facts.st_dev, facts.st_ino) == known:
+                    return descriptor, facts.st_size
+            except OSError:
+                pass
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        with self._events.muted():
-            descriptor = os.open(self.told["file"], flags, 0o644)
-            try:
-                if os.fstat(descriptor).st_size + len(data) <= MOST_BYTES or kind in (
-                    "end",
-                    "fault",
-                ):
-                    if os.write(descriptor, data) != len(data):
-                        raise OSError("the recording could not be written whole")
-                elif not self.stopped:
-                    self.stopped = "the recording grew too large"
-                    self.stop()
-            finally:
-                os.close(descriptor)
+        descriptor = os.open(self.told["file"], flags, 0o644)
+        facts = os.fstat(descriptor)
+        self._file = descriptor, (facts.st_dev, facts.st_ino)
+        return descriptor, facts.st_size
 
     def _opened(self, context, modules):
         """Name what was opened; a source or bytecode that was merely imported apart."""

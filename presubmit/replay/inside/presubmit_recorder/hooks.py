@@ -107,8 +107,7 @@ class Hooks:
             self.guarded(end, context)
 
     def _begin_test(self, item):
-        place, colons, rest = self.name(item.nodeid, _path_of(item)).partition("::")
-        context = self.recorder.enter("test:" + place + colons + rest.partition("[")[0])
+        context = self.recorder.enter("test:" + self._test(item))
         self._tests[item.nodeid] = context
         return context
 
@@ -141,6 +140,24 @@ class Hooks:
         if context is not None:
             request = getattr(item, "_request", None) or getattr(item, "fixture_request", None)
             context.uses.update(self._wider(request, getattr(item, "_fixtureinfo", None)))
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_collection_finish(self, session):
+        """Note which tests are to run, and how often each: of a session that is cut off, what is missing."""
+        yield
+        self.guarded(self._note_chosen, session)
+
+    def _note_chosen(self, session):
+        counts = {}
+        for item in session.items:
+            name = self._test(item)
+            counts[name] = counts.get(name, 0) + 1
+        self.recorder.line(kind="chosen", tests=counts)
+
+    def _test(self, item):
+        """Name a test without its parameters."""
+        place, colons, rest = self.name(item.nodeid, _path_of(item)).partition("::")
+        return place + colons + rest.partition("[")[0]
 
     # --- collection -----------------------------------------------------------------------------------------------------
 
