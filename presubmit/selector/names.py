@@ -32,7 +32,7 @@ _DEEPEST: Final = 8
 """More bases above each other are not followed."""
 _ROUNDS: Final = 2
 """Methods that lead to a class are limited by their own classes, once."""
-_MOST_MET: Final = 300_000
+_MOST_MET: Final = 100_000
 """Elements that are met while classes are followed; after that only files limit a walk."""
 _COMPUTED: Final[Node] = ("", "<computed>")
 """What stands between the methods and the elements that get members by computed names."""
@@ -115,15 +115,22 @@ class NameGraph:
         return self._reached(masks, before, unsure)
 
     def _walk(
-        self, starts: Iterable[Node], limit: Callable[[Node], int]
+        self, starts: Iterable[Node], limit: Callable[[Node], int], enough: int = 0
     ) -> tuple[dict[Node, int], dict[Node, Node | None]]:
         """Walk to users; each node goes with the tests that may have at hand all that it was reached through."""
         masks = {node: limit(node) for node in starts}
         before: dict[Node, Node | None] = dict.fromkeys(masks)
         queue = collections.deque(before)
+        missing = enough
         while queue and len(before) <= _MOST:
             node = queue.popleft()
             mask = masks[node]
+            if enough:
+                path, qualname = node
+                reached = self._importing(path) if qualname == MODULE else 0
+                missing &= ~(mask & (reached | self._sets.bits.get(path, 0)))
+                if not missing:
+                    break
             for user in sorted(self._users(node)):
                 known = masks.get(user, 0)
                 more = mask & ~known
@@ -214,7 +221,8 @@ class NameGraph:
     def _find_holding(self, node: Node, rounds: int) -> int:
         if self._met > _MOST_MET or self._may_be_listed(*node):
             return self._sets.all
-        masks, before = self._walk([node], functools.partial(self._limit, rounds=rounds - 1))
+        limit = functools.partial(self._limit, rounds=rounds - 1)
+        masks, before = self._walk([node], limit, self._file_limit(node))
         self._met += len(before)
         if len(before) > _MOST:
             return self._sets.all

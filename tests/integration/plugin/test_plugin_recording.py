@@ -367,10 +367,10 @@ def test_a_python_that_a_test_starts_is_recorded_in_its_context(project: Project
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
-        ("subprocess.run(['true'])", "(true)"),
+        ("subprocess.run(['cat', '/dev/null'])", "(cat)"),
         ("subprocess.run([sys.executable, '-I', '-c', ''])", "not recorded"),
         ("subprocess.run([sys.executable, '-c', ''], env={})", "not recorded"),
-        ("os.system('true')", "(true)"),
+        ("os.system('true')", "(sh)"),
         ("os._exit(0) if os.fork() == 0 else os.wait()", "forked"),
         ("subprocess.run([sys.executable, '-c', 'import os; os._exit(0)'])", "its end"),
         ("sys.settrace(None)", "another tracer"),

@@ -73,12 +73,6 @@ def test_a_fault_is_found_with_the_tests_that_ran_the_function(
     assert build["cached"], build
 
 
-def test_a_data_file_selects_the_test_that_read_it(project: Project) -> None:
-    project.back()
-    project.edit("shapes/unit.txt", "cm", "mm")
-    assert project.presubmit("select").output.split() == ["tests/test_area.py::test_unit"]
-
-
 def test_the_tracer_lies_beside_the_environment_and_belongs_to_the_caller(
     project: Project, isolated_home: Path
 ) -> None:
