@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from presubmit.selector.element import MODULE, Element, ElementKind, Shape
 from presubmit.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _RUN_LATER: Final = frozenset({ElementKind.FUNCTION, ElementKind.CONSTANT})
 
@@ -41,7 +44,9 @@ def compare(base: Shape | None, head: Shape | None) -> Difference:
 
 def _compare(base: Shape, head: Shape) -> Difference:
     old, new = _by_name(base), _by_name(head)
-    bodies, at_import, docstrings = [], [], []
+    bodies, docstrings = [], []
+    # The order of definitions shows: in the order of tests, of an enum's members, in `vars()` and `globals()`.
+    at_import = [MODULE] if _order(base, new) != _order(head, old) else []
     for name in dict.fromkeys((*new, *old)):
         before, after = old.get(name), new.get(name)
         if before is None or after is None or _differs_at_import(before, after):
@@ -52,8 +57,17 @@ def _compare(base: Shape, head: Shape) -> Difference:
         if before.docstring != after.docstring:
             docstrings.append(name)
     return Difference(
-        bodies=tuple(bodies), at_import=tuple(at_import), docstrings=tuple(docstrings)
+        bodies=tuple(bodies),
+        at_import=tuple(dict.fromkeys(at_import)),
+        docstrings=tuple(docstrings),
     )
+
+
+def _order(shape: Shape, other: Collection[str]) -> list[str]:
+    """Give the elements that the other version has as well, as they stand in the file."""
+    common = [it for it in shape.elements if it.qualname in other]
+    common.sort(key=lambda it: (it.qualname != MODULE, it.first_line))
+    return [it.qualname for it in common]
 
 
 def _by_name(shape: Shape) -> dict[str, Element]:

@@ -62,6 +62,8 @@ class PytestSettings(Value, frozen=True):
     addopts: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     """Plugins that `-p` in addopts loads."""
+    usefixtures: tuple[str, ...] = ()
+    """Fixtures that every test gets."""
     doctest_modules: bool = False
     doctest_globs: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
@@ -297,6 +299,7 @@ def _settings(source: str, table: Mapping[str, Any]) -> PytestSettings:
         pythonpath=tuple(_words(table.get("pythonpath", ()))),
         addopts=addopts,
         plugins=tuple(_option_values(addopts, "-p")),
+        usefixtures=tuple(_words(table.get("usefixtures", ()))),
         doctest_modules="--doctest-modules" in addopts,
         doctest_globs=tuple(_option_values(addopts, "--doctest-glob")),
         foreign=tuple(it for it in addopts if it.startswith(_FOREIGN_COLLECTORS)),

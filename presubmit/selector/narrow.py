@@ -89,6 +89,8 @@ def narrow(scene: Scene, make_names: MakeNames | None) -> Narrowed:
         return Narrowed()
     if make_names is None:
         return Narrowed(imported=tests)
+    if scene.layout.settings.usefixtures:
+        return Narrowed(imported=tests, why="usefixtures is set for all tests")
     # A test may hand an object of a changed file to one that does not import it, so all that the tests use counts.
     needed = {*closure, *scene.graph.reached_from(tests)}
     paths = [path for path in scene.layout.names if path in needed and path not in scene.gone]

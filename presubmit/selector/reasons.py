@@ -37,6 +37,7 @@ def find_reasons(
         _by_rule(scene),
         _by_docstring(scene),
         _by_source_text(scene),
+        _documents(scene),
         _named_alike(scene),
         _always(scene, always),
     )
@@ -161,6 +162,14 @@ def _by_source_text(scene: Scene) -> Found:
             chain = chains[test]
             text = f"reads the text of sources, such as {chain[0]}"
             yield test, Reason(rule="source-text", text=text, chain=chain)
+
+
+def _documents(scene: Scene) -> Found:
+    """Give the documents with doctests: what they import and call is not followed."""
+    loud = scene.of(*_WALKED)
+    for test in scene.layout.tests if loud else ():
+        if not is_python(test):
+            yield test, Reason(rule="document", text="its doctests may use what changed")
 
 
 def _named_alike(scene: Scene) -> Found:

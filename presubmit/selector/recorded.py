@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 _MOST_REASONS: Final = 3
 _GUARD_LEAST: Final = 20
 """Functions: below this, reaching half of a package means little."""
-_WHOLE: Final = frozenset({"always", "unparsed", "configured", "docstrings", "source-text"})
+_WHOLE: Final = frozenset(
+    {"always", "unparsed", "configured", "docstrings", "source-text", "document"}
+)
 """Rules of static reasons that no recording can weaken."""
 
 
@@ -156,7 +158,7 @@ class _Past:
         return (
             number not in self.open
             and number not in self.unread
-            and self.contexts[number].outcome != "failed"
+            and self.contexts[number].outcome == "passed"
             and path not in self.past.stale
             and not self.ever.everything
             and not self.ever.everything_reads
@@ -196,7 +198,7 @@ def _stays(test: str, path: str, pasts: Sequence[_Past]) -> bool:
     """Whether no run proves that the test may be left out; the newest failure outweighs an older pass."""
     numbers = [(past, past.by_id[test]) for past in pasts if test in past.by_id]
     newest, number = max(numbers, key=lambda it: it[0].past.number)
-    if newest.contexts[number].outcome == "failed":
+    if newest.contexts[number].outcome != "passed":
         return True
     return not any(past.may_leave_out(number, path) for past, number in numbers)
 
@@ -211,8 +213,9 @@ def _why(test: str, path: str, pasts: Sequence[_Past]) -> Reason:
     having = [(past, past.by_id[test]) for past in pasts if test in past.by_id]
     past, number = max(having, key=lambda it: it[0].past.number)
     one = past.contexts[number]
-    if one.outcome == "failed":
-        text = "failed when it was recorded last"
+    if one.outcome != "passed":
+        verb = "failed" if one.outcome == "failed" else "was skipped"
+        text = f"{verb} when it was recorded last"
     elif number in past.open or number in past.unread:
         text = f"its record is not all of it: {one.open or 'what it rests on'}"
     else:

@@ -104,3 +104,25 @@ def test_a_side_that_cannot_be_parsed_is_never_quiet() -> None:
         found = compare(*pair)
         assert found.problem
         assert not found.quiet
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        "def test_a(): S['v'] = 1\ndef test_b(): assert S['v']\n",
+        "class E:\n    b = 1\n    c = 2\n",
+        "class C:\n    def s_b(self): ...\n    def s_a(self): ...\n",
+    ],
+)
+def test_another_order_shows_at_import(old: str) -> None:
+    """In the order of tests, of an enum's members, of `vars()`."""
+    lines = old.splitlines(keepends=True)
+    new = "".join([*lines[:-2], lines[-1], lines[-2]])
+    found = compare(read_shape(old.encode()), read_shape(new.encode()))
+    assert found == Difference(at_import=(MODULE,))
+    assert not found.quiet
+
+
+def test_an_added_definition_does_not_count_as_another_order() -> None:
+    old, new = b"def f(): ...\ndef g(): ...\n", b"def f(): ...\ndef new(): ...\ndef g(): ...\n"
+    assert compare(read_shape(old), read_shape(new)) == Difference(at_import=("new",))

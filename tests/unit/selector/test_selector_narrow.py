@@ -342,3 +342,9 @@ def test_test_data_that_nothing_names_reaches_the_tests_around_it() -> None:
 def test_data_of_which_code_may_be_made_chooses_all(builder: dict[str, str]) -> None:
     files = HUB | {"pkg/ops.yaml": "", "tests/test_b.py": "open('ops.yaml')"} | builder
     assert select_after({"pkg/ops.yaml": "x"}, files).mode is Mode.ALL
+
+
+def test_names_do_not_narrow_where_the_configuration_gives_all_tests_a_fixture() -> None:
+    files = HUB | {"pytest.ini": "[pytest]\nusefixtures = thing\n"}
+    found = select_after({"pkg/a.py": HUB["pkg/a.py"].replace("return LIMIT", "return 3")}, files)
+    assert {test.path for test in found.tests} == {"tests/test_f.py", "tests/test_g.py"}

@@ -440,6 +440,14 @@ def test_a_document_that_pytest_collects_is_a_test() -> None:
     assert pick(modified("README.md"), files) == ["README.md"]
 
 
+def test_a_document_with_doctests_sees_every_change_of_code() -> None:
+    files = PROJECT | {
+        "pytest.ini": "[pytest]\naddopts = --doctest-glob=*.rst\n",
+        "docs/use.rst": ">>> from pkg.a import f\n>>> f()\n1\n",
+    }
+    assert "docs/use.rst" in pick(modified("src/pkg/a.py"), files)
+
+
 def test_stubs_choose_all_where_a_test_checks_types() -> None:
     files = PROJECT | {"tests/test_types.py": "subprocess.run(['mypy', 'x'])", "src/pkg/a.pyi": ""}
     choose_all(modified("src/pkg/a.pyi"), files)
