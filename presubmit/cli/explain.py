@@ -99,12 +99,26 @@ def _answer(path: str, selection: Selection, reading: Reading) -> Answer:
     import msgspec  # noqa: PLC0415
 
     from presubmit.change.definitions import read_definitions  # noqa: PLC0415
-    from presubmit.selector.explain import explain_test, undefined  # noqa: PLC0415
+    from presubmit.facts import read_touched_tests  # noqa: PLC0415
+    from presubmit.selector.explain import (  # noqa: PLC0415
+        explain_test,
+        not_itself_edited,
+        undefined,
+        without_parameters,
+    )
 
     name = path.partition("::")[0]
     source = reading.head_reader.data(name) or b""
-    note = undefined(path, [one.qualname for one in read_definitions(name, source)])
     answer = explain_test(selection, path)
+    # What a recorded run has met is there, whatever the source shows.
+    met = {one for test in selection.tests for one in test.ids}
+    note = ""
+    if without_parameters(path) not in met:
+        note = undefined(path, [one.qualname for one in read_definitions(name, source)], source)
+    touched = read_touched_tests(
+        reading.change, reading.base_reader, reading.head_reader, lambda one: one == name
+    )
+    answer = not_itself_edited(answer, touched)
     return msgspec.structs.replace(answer, notes=(note,)) if note else answer
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import warnings
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from presubmit.errors import UsageError
 from presubmit.selector.ranking import distance
 from presubmit.values import (
     Change,
@@ -95,6 +98,7 @@ def explain_test(selection: Selection, target: str) -> Answer:
     name = without_parameters(target)
     inside = {one for one in test.ids if _belongs(one, name)}
     if not inside:
+        # Why the others of its file run is no reason of this one.
         text = f"the recorded run saw it run nothing that changed, unlike {counted(len(test.ids), 'other test')} of its file"
         unseen = Reason(rule="recorded", text=text)
         return Answer(target=target, runs=False, why=selection.why, reasons=(unseen,))
@@ -102,16 +106,87 @@ def explain_test(selection: Selection, target: str) -> Answer:
     return Answer(target=target, runs=True, why=selection.why, reasons=own or test.reasons)
 
 
-def undefined(target: str, definitions: Sequence[str]) -> str:
-    """Say that a file does not define the test that an id names; `definitions` are its `C.test_x`, empty where none."""
+def not_itself_edited(answer: Answer, touched: Collection[str]) -> Answer:
+    """Say of a single test of an edited file that only its file is edited; `touched` are the ids that really are."""
+    path, colons, _ = answer.target.partition("::")
+    name = without_parameters(answer.target)
+    if not colons or any(_belongs(one, name) for one in touched):
+        return answer
+    text = f"its file is edited, this test is not ({path})"
+    reasons = tuple(
+        msgspec.structs.replace(reason, text=text)
+        if reason.rule == "edited" and reason.chain == (path,)
+        else reason
+        for reason in answer.reasons
+    )
+    return msgspec.structs.replace(answer, reasons=reasons)
+
+
+def undefined(target: str, definitions: Sequence[str], source: bytes) -> str:
+    """Say that a file does not define the test that an id names, though it may have it; empty where it defines it.
+
+    `definitions` are the file's own: `C`, `C.test_x`. Raises UsageError, with the nearest names, where the source shows
+    that there is no such test: nothing that could inherit, import or make it.
+    """
     path, colons, _ = target.partition("::")
     name = without_parameters(target).partition("::")[2].replace("::", ".")
     if not colons or name in definitions:
         return ""
-    near = difflib.get_close_matches(name, definitions, n=_MOST_NAMES, cutoff=0.7)
-    if near:
-        return f"{path} has no {name}; near: {', '.join(near)}"
-    return f"{path} has no {name} in its source: it is inherited, imported or made at run time, or not there"
+    if may_be_there(name, source):
+        return f"{path} has no {name} in its source: it is inherited, imported or made at run time, or not there"
+    near = _nearest(name, definitions)
+    ids = [f"{path}::{one.replace('.', '::')}" for one in near]
+    hint = f"did you mean {' or '.join(ids)}?" if ids else f"presubmit explain {path}"
+    raise UsageError(f"{path} has no test {name}", hint=hint)
+
+
+def _nearest(name: str, definitions: Sequence[str]) -> list[str]:
+    """Give the definitions that are most like a name, by the whole or by its last part."""
+    found = difflib.get_close_matches(name, definitions, n=_MOST_NAMES, cutoff=0.6)
+    last = name.rpartition(".")[2]
+    found += [one for one in definitions if one.rpartition(".")[2] == last]
+    return list(dict.fromkeys(found))[:_MOST_NAMES]
+
+
+_MAKES: Final = frozenset({"exec", "globals", "setattr", "vars", "locals", "type", "eval"})
+"""Calls that may give a module or a class a name that is not in the source."""
+
+
+def may_be_there(name: str, source: bytes) -> bool:
+    """Tell whether a file may have a test `C.test_x` that it does not define: inherited, imported or made. Pure."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    first, _, rest = name.partition(".")
+    found = False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found |= node.func.id in _MAKES
+        elif isinstance(node, ast.alias):
+            bound = node.asname or node.name.partition(".")[0]
+            found |= bound in {first, "*"}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found |= node.id in {first, "pytest_plugins"}
+        elif isinstance(node, ast.ClassDef) and node.name == first and rest:
+            found |= _makes_members(node)
+    return found
+
+
+def _makes_members(node: ast.ClassDef) -> bool:
+    """Tell whether a class may have members that its body does not show; `parameterized` makes some of one test."""
+    bases = [one for one in node.bases if not (isinstance(one, ast.Name) and one.id == "object")]
+    return bool(
+        bases
+        or node.keywords
+        or node.decorator_list
+        or any(isinstance(one, ast.ClassDef) for one in node.body)
+        or any(isinstance(one, ast.Assign | ast.AnnAssign | ast.For) for one in node.body)
+        or any(
+            getattr(one, "decorator_list", ()) for one in node.body if not isinstance(one, ast.Assign)
+        )
+    )
 
 
 def _belongs(one: str, name: str) -> bool:

@@ -236,6 +236,8 @@ def test_a_pure_twin_that_tests_do_not_load_is_said_with_what_loads_it() -> None
     }
     found = edit("src/pkg/slow.py", "n + n", "n * 2", files=files)
     (note,) = found.notes
-    assert note.startswith("src/pkg/slow.py stands in for pkg._fast, which tests load in its place")
+    assert note.startswith(
+        "src/pkg/slow.py stands in for pkg._fast, which tests load in its place"
+    )
     assert note.endswith("PKG_PURE=1 in tests.env tests it")
     assert edit("src/pkg/shared.py", "return n", "return 2", files=files).notes == ()
