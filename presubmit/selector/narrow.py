@@ -87,10 +87,9 @@ def narrow(scene: Scene, make_names: MakeNames | None) -> Narrowed:
     tests = {test: closure[test] for test in scene.layout.tests if test in closure}
     if not tests:
         return Narrowed()
-    if make_names is None:
-        return Narrowed(imported=tests)
-    if scene.layout.settings.usefixtures:
-        return Narrowed(imported=tests, why="usefixtures is set for all tests")
+    if make_names is None or scene.layout.settings.usefixtures:
+        why = "" if make_names is None else "usefixtures is set for all tests"
+        return Narrowed(imported=tests, why=why)
     # A test may hand an object of a changed file to one that does not import it, so all that the tests use counts.
     needed = {*closure, *scene.graph.reached_from(tests)}
     paths = [path for path in scene.layout.names if path in needed and path not in scene.gone]
@@ -102,10 +101,17 @@ def narrow(scene: Scene, make_names: MakeNames | None) -> Narrowed:
     native = {path: it for path, it in scene.compiled.reaches.items() if path in changed}
     shapes = {**shapes, **{path: shape_of(it.names or ()) for path, it in native.items()}}
     names = make_names(shapes, with_modules(scene.layout, native), scene.imports, scene.graph)
+    return _follow(scene, names, tests, closure)
+
+
+def _follow(
+    scene: Scene, names: Names, tests: Mapping[str, Chain], closure: Mapping[str, Chain]
+) -> Narrowed:
+    """Follow names from each changed element to the tests that import its file."""
     chains: dict[str, Chain] = {}
     unsure: list[str] = []
     alone: dict[str, Chain] = {}
-    for path, qualnames in _groups(changed, native):
+    for path, qualnames in _groups(scene.narrowed, scene.compiled.reaches):
         found = names.reach({path: qualnames})
         unsure += found.unsure
         led = _led(scene, found, closure)
