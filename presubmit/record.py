@@ -14,29 +14,43 @@ from presubmit.history import History
 from presubmit.reading import plan_run, read_all
 from presubmit.recording import keep_recording
 from presubmit.replay.lanes import Place
-from presubmit.replay.perform import KEEP, Head, Lanes, run_head
+from presubmit.replay.perform import KEEP, Head, Lanes, TestBoxes, build_of, run_head
+from presubmit.replay.reruns import outcomes
 from presubmit.replay.runner import SessionRunner, Watcher
 from presubmit.replay.tests import recording_name
 from presubmit.report.folder import own_folder
 from presubmit.results.seconds import rows_of
-from presubmit.selector.recorded_index import TEST
+from presubmit.selector.recorded_index import COLLECT, SESSION, TEST
 from presubmit.selector.recorded_sound import unsound
 from presubmit.selector.recorded_store import read_stored, setting_of, without_parameters
 from presubmit.upstream_taking import take_options
-from presubmit.values import Build, Mode, Outcome, Plan, PlanStep, StepResult, Tests, counted
+from presubmit.values import (
+    Build,
+    CaseOutcome,
+    Mode,
+    Outcome,
+    Plan,
+    PlanStep,
+    Rerun,
+    StepResult,
+    Tests,
+    counted,
+)
 from presubmit.where import find_where, history_path, open_lane_mirror, start_connecting
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from presubmit.change.mirror import Mirror
     from presubmit.reading import Planned, Reading, RunOptions
     from presubmit.report.terminal import Terminal
+    from presubmit.selector.recorded_index import Index, Seen
     from presubmit.selector.recorded_store import Stored
     from presubmit.where import Where
 
 _MOST_NAMED: Final = 3
+_MOST_REASONS: Final = 5
 
 
 def cmd_record(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) -> ExitCode:
@@ -165,6 +179,7 @@ def _perform(
     )
     try:
         run_head(plan, head, lanes, {})
+        _run_without_recorder(plan, head, lanes, results)
     finally:
         runner.close()
         lanes.close()
@@ -173,6 +188,41 @@ def _perform(
             if isinstance(step.work, Tests) and not kept:
                 _keep_cut(history, folder, step, reading, planned.layout.tests)
     return results
+
+
+def _run_without_recorder(
+    plan: Plan, head: Head, lanes: Lanes, results: dict[str, tuple[StepResult, str]]
+) -> None:
+    """Run the tests that failed once more, alone and not recorded: some fail only of being traced."""
+    boxes = None
+    for step in plan.steps:
+        found = results.get(step.id)
+        if found is None or not isinstance(step.work, Tests) or head.runner.stopped:
+            continue
+        result, why = found
+        failing = failing_tests(result)[: step.work.max_retried]
+        if not failing or not result.recording:
+            continue
+        boxes = boxes or TestBoxes(head, lanes, build_of(plan), ())
+        boxes.renew()
+        work = alone(step.work, failing)
+        again = boxes.run(msgspec.structs.replace(step, work=work), prefix="unrecorded.")
+        given = outcomes(again, failing)
+        reruns = tuple(Rerun(id=one, alone=given[one], recorded=True) for one in failing)
+        results[step.id] = (msgspec.structs.replace(result, reruns=reruns), why)
+
+
+def failing_tests(result: StepResult) -> list[str]:
+    """Give the ids of the tests that failed, errors of collection apart. Pure."""
+    failing = {CaseOutcome.FAILED, CaseOutcome.ERROR}
+    return [it.id for it in result.cases if it.outcome in failing and it.phase != "collect"]
+
+
+def alone(work: Tests, ids: Collection[str]) -> Tests:
+    """Give the work of these tests and no others, not recorded. Pure."""
+    return msgspec.structs.replace(
+        work, record=None, mode=Mode.SCOPED, files=(), ids=tuple(ids), within=(), without=()
+    )
 
 
 def _folder(reading: Reading) -> Path:
@@ -241,12 +291,8 @@ def _conclude(
         terminal.line(f"NOT RECORDED   the build {built.outcome}: {built.reason}", "bold red")
         return ExitCode.ENVIRONMENT
     tests = [result for result in found if result.id in _test_ids(plan)]
-    failing = sum(result.counts.failed + result.counts.errors for result in tests)
-    if failing:
-        terminal.line(
-            f"{counted(failing, 'test')} failed: they have no sound record and stay selected",
-            "yellow",
-        )
+    for line in said_of_tests(tests):
+        terminal.line(line, "yellow")
     problems = [f"{name}: {why}" for name, (_, why) in results.items() if why]
     problems += [f"{name}: it did not run" for name in _test_ids(plan) if name not in results]
     for problem in problems:
@@ -267,21 +313,112 @@ def _test_ids(plan: Plan) -> tuple[str, ...]:
     return tuple(step.id for step in plan.steps if isinstance(step.work, Tests))
 
 
+def said_of_tests(tests: Iterable[StepResult]) -> tuple[str, ...]:
+    """Say of tests that failed or were skipped what that means for their records. Pure."""
+    tests = tuple(tests)
+    said = []
+    failing = sum(result.counts.failed + result.counts.errors for result in tests)
+    if failing:
+        said.append(
+            f"{counted(failing, 'test')} failed: they have no sound record and stay selected"
+        )
+    passed = [it.id for result in tests for it in result.reruns if it.alone == "passed"]
+    if passed:
+        said.append(
+            f"{counted(len(passed), 'test')} of them passed alone without the recorder: {_named(passed)}"
+        )
+    skipped = sum(result.counts.skipped for result in tests)
+    if skipped:
+        said.append(f"{skipped} skipped: they have no record of what they would run")
+    return tuple(said)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+_SHORT: Final = {"another tracer": "replaced the tracer", "forked": "forked"}
+
+
+def lost_reasons(index: Index) -> dict[str, tuple[str, ...]]:
+    """Group the tests that have no sound record by the reason, the most frequent first. Pure."""
+    weak = unsound(index)
+    culprits = {n: _own_reason(one) for n, one in enumerate(index.contexts) if _own_reason(one)}
+    whole = {
+        n: why for n, why in culprits.items() if index.contexts[n].context.startswith(SESSION)
+    }
+    groups: dict[str, list[str]] = {}
+    for number, one in enumerate(index.contexts):
+        if one.id and number in weak:
+            why = culprits.get(number) or _inherited(number, index, culprits, whole)
+            groups.setdefault(why, []).append(one.id)
+    ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+    return {why: tuple(sorted(names)) for why, names in ordered}
+
+
+def _own_reason(one: Seen) -> str:
+    if one.open:
+        return "; ".join(_SHORT.get(part, part) for part in one.open.split("; "))
+    if one.lost:
+        return "rest on what was not recorded"
+    return "failed" if one.outcome == "failed" else ""
+
+
+def _inherited(
+    number: int, index: Index, culprits: Mapping[int, str], whole: Mapping[int, str]
+) -> str:
+    """Say which fixture, module or session spoils the record of a test that is sound by itself."""
+    contexts = index.contexts
+    for other in _under(number, index):
+        if other in culprits:
+            return f"rest on {contexts[other].context}: {culprits[other]}"
+    if whole:
+        return f"rest on the session: {next(iter(whole.values()))}"
+    return "rest on what was not recorded"
+
+
+def _under(number: int, index: Index) -> list[int]:
+    """Give the contexts that one rests on, the nearest first, those of the import of its file included."""
+    contexts = index.contexts
+    file = contexts[number].file
+    imports = [
+        n for n, one in enumerate(contexts) if one.context.startswith(COLLECT) and one.file == file
+    ]
+    found = list(dict.fromkeys([*contexts[number].uses, *imports]))
+    for one in found:  # it grows while it is walked
+        found += [other for other in contexts[one].uses if other not in found]
+    return found
+
+
 def summary(
     stored: Stored | None,
     tests: Collection[StepResult],
     seconds: Mapping[str, float],
     took: float,
 ) -> str:
-    """Give the last line: `recorded 1,203 tests in 61 s (plain 33 s), 0 without a sound record`."""
+    """Give the last line: `recorded 488 tests (920 cases) in 61 s (plain 33 s), 0 without a sound record`.
+
+    Of those without one, each reason has the first test that has it.
+    """
     if stored is None:
         return f"nothing is recorded of this tree, after {took:.0f} s"
-    ids = [number for number, one in enumerate(stored.index.contexts) if one.id]
-    weak = unsound(stored.index)
-    lost = sum(number in weak for number in ids)
+    ids = {one.id for one in stored.index.contexts if one.id}
+    reasons = lost_reasons(stored.index)
+    lost = sum(map(len, reasons.values()))
+    run = [case.id for result in tests for case in result.cases if case.phase != "collect"]
+    # Of tests that were recorded before, nobody knows how many cases they had.
+    same = {without_parameters(one) for one in run} == ids and len(run) > len(ids)
+    cases = f" ({len(run):,} cases)" if same else ""
     ran = {case.id.partition("::")[0] for result in tests for case in result.cases}
     plain = ""
     if ran and ran <= set(seconds):
         plain = f" (plain {sum(seconds[path] for path in ran):.0f} s)"
     spent = max((result.seconds for result in tests), default=0.0)
-    return f"recorded {len(ids):,} tests in {spent:.0f} s{plain}, {lost:,} without a sound record"
+    said = [f"{len(names)} {why} ({names[0]})" for why, names in reasons.items()]
+    more = [f"{len(said) - _MOST_REASONS} more reasons"] if len(said) > _MOST_REASONS else []
+    tail = f": {', '.join([*said[:_MOST_REASONS], *more])}" if said else ""
+    return (
+        f"recorded {len(ids):,} tests{cases} in {spent:.0f} s{plain},"
+        f" {lost:,} without a sound record{tail}"
+    )

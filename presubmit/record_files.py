@@ -6,6 +6,8 @@ import os
 import stat
 from typing import TYPE_CHECKING, Final
 
+from presubmit.change.git import git
+from presubmit.change.repository import read_repository
 from presubmit.errors import ExitCode, PresubmitError, UsageError
 from presubmit.history import History
 from presubmit.reading import read_all
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from presubmit.change.repository import Repository
     from presubmit.reading import RunOptions
     from presubmit.report.terminal import Terminal
 
@@ -50,10 +53,10 @@ def cmd_import(
     options: RunOptions, path: Path, terminal: Terminal, environ: Mapping[str, str]
 ) -> ExitCode:
     """Take over the recordings of a file: they narrow the choice of tests, and nothing else rests on them."""
-    reading = read_all(options, environ)
-    blobs = reading.head_reader.blobs
-    runs = read_exported(_content(path), tuple(blobs), path.name)
-    with History(history_path(reading)) as history:
+    del environ  # neither a base nor an image is needed for it
+    repository = read_repository(options.start)
+    runs = read_exported(_content(path), _paths(repository), path.name)
+    with History(repository.own_dir / "history.db") as history:
         for run, recording in runs:
             kept = store_recording(
                 history,
@@ -76,8 +79,18 @@ def cmd_import(
     return ExitCode.OK
 
 
+def _paths(repository: Repository) -> tuple[str, ...]:
+    """Name the files of this checkout."""
+    done = git(
+        *("ls-files", "-z", "--cached", "--others", "--exclude-standard"), cwd=repository.top
+    )
+    return tuple(os.fsdecode(name) for name in done.stdout.split(b"\0") if name)
+
+
 def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
+    # A pipe must not be waited for.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
             raise UsageError(

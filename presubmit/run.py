@@ -13,14 +13,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-import msgspec
-
 from presubmit import convention
 from presubmit.change.definitions import read_definitions
 from presubmit.config import without_upstream
 from presubmit.errors import ExitCode, PresubmitError
 from presubmit.facts import read_facts, read_touched_tests, renamed_paths
 from presubmit.history import History
+from presubmit.out_of_time import OUT_OF_TIME, is_stopped, out_of_time
 from presubmit.plan import build_work, duration_key, with_command
 from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
 from presubmit.recording import keep_recording
@@ -367,6 +366,8 @@ class _Run:
             self.history.write_evidence(key, encode(result).decode())
         if isinstance(step.work, Tests) and result.recording:
             self._keep_recording(step.work, result)
+        if is_stopped(result):
+            return  # a file that was cut off took longer than what is known of it
         known = self.history.test_seconds()
         self.history.write_tests(rows_of(step.work, result.cases, known))
 
@@ -383,7 +384,13 @@ class _Run:
 
     def _show(self, result: StepResult) -> None:
         self.shown[result.id] = result.outcome
-        self.terminal.ended(result)
+        self.terminal.ended(self._settled(result))
+
+    def _settled(self, result: StepResult) -> StepResult:
+        """Give a result as it stands where the budget has ended; before that, and for other ends, as it is."""
+        if self.runner.stopped != OUT_OF_TIME:
+            return result
+        return out_of_time(result, self.plan, [it.path for it in self.planned.selection.tests])
 
     def _ordered(self) -> list[StepResult]:
         with self.lock:
@@ -412,7 +419,7 @@ class _Run:
     def _start_deadline(self) -> threading.Timer:
         seconds = self.options.budget if self.options.budget is not None else 10**9
         timer = threading.Timer(
-            min(seconds, threading.TIMEOUT_MAX), lambda: self.runner.stop("the budget is used up")
+            min(seconds, threading.TIMEOUT_MAX), lambda: self.runner.stop(OUT_OF_TIME)
         )
         timer.daemon = True
         if self.options.budget is not None:
@@ -423,7 +430,7 @@ class _Run:
         results = self._ordered()
         if self.runner.stopped:
             # Out of time is not an error of ours: what did not run is said, and nothing is green for it.
-            results = [_cut(r, self.runner.stopped) for r in results]
+            results = [self._settled(r) for r in results]
         verdict = judge(
             self.plan,
             results,
@@ -483,9 +490,3 @@ def _titled(name: str) -> PlanStep:
     }
     work = Tests(command=(), mode=Mode.ALL)
     return PlanStep(id=name, role=Role.TESTS, title=titles[name], work=work, origin="", why="")
-
-
-def _cut(result: StepResult, why: str) -> StepResult:
-    if result.outcome is Outcome.ERROR and result.reason.startswith("stopped:"):
-        return msgspec.structs.replace(result, outcome=Outcome.SKIPPED, reason=why)
-    return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 import zlib
 from typing import TYPE_CHECKING, Final
 
@@ -102,14 +103,25 @@ def _append(newer: Edits | None, older: Edits, most: int) -> Edits | None:
 def _load(path: Path) -> Edits | None:
     """Read the file; one that is damaged, or of another form, is as if it were not there."""
     try:
-        if path.stat().st_size > _LARGEST:
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(_content(path), _LARGEST)
+        if not unpacker.eof:
             return None
-        edits = msgspec.msgpack.decode(zlib.decompress(path.read_bytes()), type=Edits)
+        edits = msgspec.msgpack.decode(data, type=Edits)
     except (OSError, zlib.error, msgspec.DecodeError, ValueError):
         return None
     count = len(edits.paths)
     sound = all(0 <= number < count for files in edits.commits for number in files)
     return edits if sound else None
+
+
+def _content(path: Path) -> bytes:
+    """Give a regular file's content, nothing of a larger one or of anything else: a pipe would be waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(file.fileno())
+        usable = stat.S_ISREG(facts.st_mode) and facts.st_size <= _LARGEST
+        return file.read(_LARGEST) if usable else b""
 
 
 def _store(path: Path, edits: Edits) -> None:

@@ -115,7 +115,7 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--budget",
                 type=Seconds(),
-                help="Most time to spend; the likeliest to fail come first, the rest is named (exit 4).",
+                help="Most time to spend, the build included; the likeliest to fail are kept, the rest is named (exit 4).",
             ),
             click.option(
                 "--shard",

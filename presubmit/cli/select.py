@@ -19,7 +19,26 @@ if TYPE_CHECKING:
     from presubmit.values import Selection
 
 
-@click.command()
+class _Select(click.RichCommand):
+    """Says what is missing where the options of the user's own command are taken for ours."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line."""
+        without_dashes = "--exec" in args and "--" not in args
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if not without_dashes:
+                raise
+            from presubmit.errors import UsageError  # noqa: PLC0415
+
+            raise UsageError(
+                f"{error.option_name} is no option of `presubmit select`",
+                hint="put -- before the command: presubmit select --exec -- pytest -q",
+            ) from error
+
+
+@click.command(cls=_Select)
 @target_options
 @click.option(
     "--tests",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from presubmit.replay.assignment import Assignment
 from presubmit.replay.events import EventReader
+from presubmit.replay.salvage import salvage
 from presubmit.replay.sessions import Sessions, how_ended, last_line, write_whole
 from presubmit.values import Outcome, StepResult, decode, encode
 
@@ -42,6 +44,7 @@ class SessionRunner:
         self._lock = threading.Lock()
         self._sessions = Sessions()
         self._ended: set[str] = set()
+        self._began: dict[str, float] = {}
         self._launched: dict[Role, EarlySession] = {}
         for name in ("assignments", "logs", "results"):
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -104,6 +107,7 @@ class SessionRunner:
     def _hand_on(self, kind: str, name: str, text: object) -> None:
         match kind:
             case "start":
+                self._began[name] = time.monotonic()
                 self._watcher.started(name)
             case "progress":
                 self._watcher.progressed(name, str(text))
@@ -155,6 +159,11 @@ class SessionRunner:
             origin=step.origin,
             log=str(log.relative_to(self.folder)) if log.is_relative_to(self.folder) else "",
         )
+        name = f"{prefix}{step.id}"
+        began = self._began.get(name)
+        if began is not None:
+            seconds = round(time.monotonic() - began, 3)
+            result = salvage(result, step.work, self.folder, name, seconds=seconds)
         with self._lock:
-            self._watcher.ended(msgspec.structs.replace(result, id=f"{prefix}{step.id}"))
+            self._watcher.ended(msgspec.structs.replace(result, id=name))
         return result

@@ -15,6 +15,7 @@ from presubmit.replay.assignment import PLUGIN, RECORDER, TRACER
 from presubmit.replay.build import has_tracer, read_stamp
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
+from presubmit.replay.salvage import record_name
 from presubmit.replay.steps import trouble
 from presubmit.results import junit, pytest_exit, record
 from presubmit.values import (
@@ -104,7 +105,7 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         command = (*work.command, *_arguments(work))
         copies = Path(bench.folder)
         xml_copy = copies / "junit" / f"{name}.xml"
-        record_copy = copies / "records" / f"{name}.jsonl"
+        record_copy = copies / record_name(name)
         recording_copy = copies / recording_name(name)
         try:
             done = bench.run(
@@ -114,7 +115,9 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
                 env=_environment(bench, work, told, xml, root, recording=bool(recording)),
             )
         except BaseException:
-            if recording:  # Ctrl-C, say: what was recorded until then is worth keeping
+            # Ctrl-C or the end of a budget: what was done and recorded until then is worth keeping.
+            out.take("record.jsonl", record_copy)
+            if recording:
                 out.take("recording.jsonl", recording_copy)
             raise
         problems = [out.take("junit.xml", xml_copy), out.take("record.jsonl", record_copy)]

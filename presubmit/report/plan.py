@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from presubmit.report.escape import for_terminal
 from presubmit.report.selection import named
-from presubmit.report.terminal import duration, elsewhere_in_words, selection_in_words
+from presubmit.report.terminal import (
+    LEAST,
+    duration,
+    elsewhere_in_words,
+    expected_in_words,
+    selection_in_words,
+)
 from presubmit.values import builtins_of
 
 if TYPE_CHECKING:
@@ -37,9 +43,7 @@ def render_plan(change: Change, plan: Plan, selection: Selection) -> str:
         lines.append(f"note {base.warning}")
     lines.append("")
     for step in plan.steps:
-        expected = (
-            f"~{duration(step.expected_seconds)}" if step.expected_seconds is not None else "~?"
-        )
+        expected = expected_in_words(step.expected_seconds)
         lines.append(f"  {step.id:<9}{step.title:<28} {expected:>7}   {step.why}")
         lines.append(f"  {'':<9}from {step.origin}")
     if not plan.steps:
@@ -59,7 +63,10 @@ def render_plan(change: Change, plan: Plan, selection: Selection) -> str:
     lines += [f"cut by the budget: {path}" for path in plan.budget_cut]
     lines += [elsewhere_in_words(plan)] if plan.elsewhere else []
     lines += [f"not in it: {text}" for text in (*plan.left_out, *plan.unavailable)]
-    seconds = [s.expected_seconds for s in plan.steps if s.expected_seconds is not None]
-    known = f", about {duration(sum(seconds))} (from last runs)" if seconds else ""
+    seconds = [s.expected_seconds for s in plan.steps if s.expected_seconds]
+    more = "" if len(seconds) == len(plan.steps) else ", and what is not known"
+    known = (
+        f", about {duration(sum(seconds))} (from last runs{more})" if sum(seconds) > LEAST else ""
+    )
     lines += ["", f"would run {len(plan.steps)} steps{known}"]
     return "".join(f"{for_terminal(line).replace(chr(10), ' ')}\n" for line in lines)

@@ -121,8 +121,13 @@ def render_reached(reached: Reached, *, name_all: bool = False) -> str:
     for far, tests in reached.groups:
         where = _FAR if far is None else f"at distance {far}"
         lines.append(f"  {where}: {counted(len(tests), 'test file')}")
-        shown = tests if name_all else tests[:_MOST_IN_A_GROUP]
-        lines += [f"    {line}" for line in _aligned([_chained(test) for test in shown])]
+        rows = [_chained(test) for test in tests]
+        told = {why for _, why in rows}
+        if len(rows) > 1 and len(told) == 1 and "" not in told and not name_all:
+            lines.append(f"    each: {one_line(told.pop(), 1000)}   (by name: --all)")
+            continue
+        shown = rows if name_all else rows[:_MOST_IN_A_GROUP]
+        lines += [f"    {line}" for line in _aligned(shown)]
         if len(shown) < len(tests):
             lines.append(f"    and {len(tests) - len(shown)} more: --all")
     return _text(lines)
@@ -135,6 +140,8 @@ def _chained(test: ChosenTest) -> tuple[str, str]:
 
 def render_unreached(reached: Reached) -> str:
     """Name the tests that a file does not reach."""
+    if not reached.unreached:
+        return _text([f"{reached.target}   reaches all {counted(reached.known, 'test file')}"])
     of = f"{len(reached.unreached)} of {counted(reached.known, 'test file')}"
     lines = [f"{reached.target}   does not reach {of}"]
     return _text([*lines, *(f"    {path}" for path in reached.unreached)])

@@ -191,8 +191,8 @@ class Terminal:
         if any(step.role == "tests" for step in plan.steps):
             parts.append(f"tests {selection_in_words(selection, plan)}")
         files = f"{len(change.files)} file{'s' if len(change.files) != 1 else ''}"
-        seconds = [s.expected_seconds for s in plan.steps if s.expected_seconds is not None]
-        estimate = f"   ~{duration(sum(seconds))}" if seconds else ""
+        total = sum(step.expected_seconds or 0.0 for step in plan.steps)
+        estimate = f"   ~{duration(total)}" if total > LEAST else ""
         self.line(f"plan {files} -> {' · '.join(parts) or 'nothing to run'}{estimate}")
         for text in selection.unsure[:5]:
             self.line(f"     unsure: {text}", "yellow")
@@ -475,6 +475,17 @@ def next_command(verdict: Verdict, flags: str = "") -> str:
         )
         return "presubmit report   (and the step's log)" if own else "presubmit doctor"
     return ""
+
+
+LEAST: Final = 0.05
+"""Seconds that are shown as 0.0."""
+
+
+def expected_in_words(seconds: float | None) -> str:
+    """Give what a step is expected to take: `~12.0s`, `<0.1s`, `?` where nobody knows."""
+    if not seconds:
+        return "?"
+    return f"~{duration(seconds)}" if seconds > LEAST else "<0.1s"
 
 
 def duration(seconds: float) -> str:

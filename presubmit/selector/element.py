@@ -51,7 +51,7 @@ class Element(Value, frozen=True, kw_only=True):
     """A class's bases, and `metaclass=M`."""
     dynamic: tuple[str, ...] = ()
     """Ways to reach what is not named: `getattr` (a computed name), `getattr self`,
-    `members` (all that there is), `imports` (modules by computed names), `exec`."""
+    `members` (all that there is), `imports` (modules by computed names), `fixtures` (by computed names), `exec`."""
     call: str = ""
     """Digest of what a call of a function meets before its body runs: parameters, generator or not.
 
@@ -59,7 +59,10 @@ class Element(Value, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()
     """What it changes that outlives a call: global names, `self.x`, `closure x`, `default x`.
 
-    And `call x` where it calls a parameter: as a decorator, it runs what it decorates."""
+    `class x`, `globals x` (`*`: any), `result f` (what a call of `f` gave), `parameter x`.
+    And `call x` where it calls a parameter: as a decorator, it runs what it decorates. `passes x`, `asks x m` and
+    `gives x` tell which names it hands to calls, calls the method `m` of, and returns: `x`, `x.y`, `self.x`,
+    `class.x`, `result:f`."""
 
 
 class Shape(Value, frozen=True, kw_only=True):
@@ -73,6 +76,10 @@ class Shape(Value, frozen=True, kw_only=True):
     stars: tuple[str, ...] = ()
     """Modules of which everything is imported, as written."""
     aliases: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Names that are assigned at module or class level, and what the value uses: `("TABLE", ("f", "g"))`."""
+    """Names that are assigned at module or class level, and what the value uses: `("TABLE", ("f", "g"))`.
+
+    The name that a fixture is given (`@fixture(name="x")`) is one of them; it has `=fixture` besides its function."""
+    kept: tuple[str, ...] = ()
+    """Names bound at module or class level, `C.x`, whose values may change: containers, instances."""
     names: tuple[str, ...] = ()
     """Every name that occurs in all these, once."""

@@ -92,7 +92,10 @@ def explain_test(selection: Selection, target: str) -> Answer:
     test = next((one for one in selection.tests if one.path == path), None)
     if test is None:
         (out,) = left_out(selection, (path,))
-        return Answer(target=target, runs=False, why=selection.why, reasons=out.reasons)
+        recorded = bool(out.reasons) and out.reasons[0].rule == "recorded"
+        # What would choose it without the record is no reason why it does not run.
+        reasons = out.reasons[:1] if recorded else out.reasons
+        return Answer(target=target, runs=False, why=selection.why, reasons=reasons)
     if not colons or not test.ids:
         return Answer(target=target, runs=True, why=selection.why, reasons=test.reasons)
     name = without_parameters(target)
@@ -103,7 +106,11 @@ def explain_test(selection: Selection, target: str) -> Answer:
         unseen = Reason(rule="recorded", text=text)
         return Answer(target=target, runs=False, why=selection.why, reasons=(unseen,))
     own = tuple(it for it in test.reasons if it.chain and it.chain[-1] in inside)
-    return Answer(target=target, runs=True, why=selection.why, reasons=own or test.reasons)
+    # The reasons of its neighbours are none of its own.
+    shared = tuple(it for it in test.reasons if it.rule != "recorded")
+    return Answer(
+        target=target, runs=True, why=selection.why, reasons=own or shared or test.reasons
+    )
 
 
 def not_itself_edited(answer: Answer, touched: Collection[str]) -> Answer:
@@ -148,8 +155,10 @@ def _nearest(name: str, definitions: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))[:_MOST_NAMES]
 
 
-_MAKES: Final = frozenset({"exec", "globals", "setattr", "vars", "locals", "type", "eval"})
+_MAKES: Final = frozenset({"exec", "globals", "setattr", "vars", "locals", "eval"})
 """Calls that may give a module or a class a name that is not in the source."""
+_CLASS_PARTS: Final = 3
+"""What `type` is called with to make a class."""
 
 
 def may_be_there(name: str, source: bytes) -> bool:
@@ -160,33 +169,36 @@ def may_be_there(name: str, source: bytes) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     first, _, rest = name.partition(".")
-    found = False
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found |= node.func.id in _MAKES
-        elif isinstance(node, ast.alias):
-            bound = node.asname or node.name.partition(".")[0]
-            found |= bound in {first, "*"}
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found |= node.id in {first, "pytest_plugins"}
-        elif isinstance(node, ast.ClassDef) and node.name == first and rest:
-            found |= _makes_members(node)
-    return found
+    return any(_may_bind(node, first, rest) for node in ast.walk(tree))
 
 
-def _makes_members(node: ast.ClassDef) -> bool:
-    """Tell whether a class may have members that its body does not show; `parameterized` makes some of one test."""
-    bases = [one for one in node.bases if not (isinstance(one, ast.Name) and one.id == "object")]
-    return bool(
-        bases
-        or node.keywords
-        or node.decorator_list
-        or any(isinstance(one, ast.ClassDef) for one in node.body)
-        or any(isinstance(one, ast.Assign | ast.AnnAssign | ast.For) for one in node.body)
-        or any(
-            getattr(one, "decorator_list", ()) for one in node.body if not isinstance(one, ast.Assign)
-        )
-    )
+def _may_bind(node: ast.AST, first: str, rest: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id=called)):
+            return called in _MAKES or (called == "type" and len(node.args) == _CLASS_PARTS)
+        case ast.alias():
+            return (node.asname or node.name.partition(".")[0]) in {first, "*"}
+        case ast.Name(ctx=ast.Store()):
+            return node.id in {first, rest.partition(".")[0]}
+        case ast.ClassDef(name=name) if name == first and rest:
+            bases = [
+                it for it in node.bases if not (isinstance(it, ast.Name) and it.id == "object")
+            ]
+            return bool(bases or node.keywords) or any(map(_decorates, node.decorator_list))
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            # `parameterized` makes `test_x_0` of `test_x`.
+            last = rest.rpartition(".")[2]
+            made = any(one.startswith(f"{node.name}_") for one in (first, last))
+            return made and any(map(_decorates, node.decorator_list))
+        case _:
+            return False
+
+
+def _decorates(node: ast.expr) -> bool:
+    """Tell whether a decorator may do more than mark: all but pytest's own."""
+    while isinstance(node, ast.Call | ast.Attribute):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return not (isinstance(node, ast.Name) and node.id == "pytest")
 
 
 def _belongs(one: str, name: str) -> bool:

@@ -109,10 +109,91 @@ _PLAIN: Final = frozenset(
 )
 
 
+_READ_MEMBERS: Final = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "NamedTuple", "TypedDict"})
 _IMPLICIT: Final = frozenset(
     [
         "keys",
         "read",
+        # File-like objects, and what `io`, `logging`, `xml`, `html` and `unittest` call of what they are given.
+        "read1",
+        "readall",
+        "readable",
+        "writable",
+        "seekable",
+        "truncate",
+        "detach",
+        "getvalue",
+        "filter",
+        "emit",
+        "format",
+        "handle",
+        "getMessage",
+        "start",
+        "end",
+        "data",
+        "comment",
+        "pi",
+        "doctype",
+        "start_ns",
+        "end_ns",
+        "startElement",
+        "endElement",
+        "startElementNS",
+        "endElementNS",
+        "startDocument",
+        "endDocument",
+        "startPrefixMapping",
+        "endPrefixMapping",
+        "characters",
+        "ignorableWhitespace",
+        "processingInstruction",
+        "skippedEntity",
+        "resolveEntity",
+        "fatalError",
+        "setDocumentLocator",
+        # Importers, and the readers of resources.
+        "find_spec",
+        "find_module",
+        "find_loader",
+        "find_distributions",
+        "invalidate_caches",
+        "create_module",
+        "exec_module",
+        "load_module",
+        "module_repr",
+        "get_data",
+        "get_code",
+        "get_source",
+        "get_filename",
+        "get_resource_reader",
+        "is_package",
+        "iter_modules",
+        "open_resource",
+        "resource_path",
+        "is_resource",
+        # Time zones, event loops, protocols and transports, pickles, context variables, copies, numbers.
+        "utcoffset",
+        "dst",
+        "tzname",
+        "fromutc",
+        "connection_made",
+        "connection_lost",
+        "data_received",
+        "eof_received",
+        "datagram_received",
+        "error_received",
+        "buffer_updated",
+        "get_buffer",
+        "pause_writing",
+        "resume_writing",
+        "persistent_id",
+        "persistent_load",
+        "find_class",
+        "reducer_override",
+        "as_integer_ratio",
+        "conjugate",
+        "is_integer",
+        "bit_length",
         "readinto",
         "readline",
         "readlines",
@@ -194,6 +275,16 @@ def is_pure(decorator: str) -> bool:
     if not rest:
         return decorator in _PURE
     return root in _PURE_MODULES or rest in {"setter", "getter", "deleter"}
+
+
+def believes(module: str) -> bool:
+    """Tell a module whose decorators are known as pure."""
+    return module.partition(".")[0] in _PURE_MODULES
+
+
+def is_inert_base(base: str) -> bool:
+    """Tell whether a base is a plain one whose machinery does not read what stands in the body of a subclass."""
+    return is_plain_base(base) and base.rpartition(".")[2] not in _READ_MEMBERS
 
 
 def caches(decorator: str) -> bool:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from presubmit.selector.element import MODULE, Element, ElementKind, Shape
+from presubmit.selector.known import believes, is_plain_base, is_pure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,6 +50,7 @@ class NameIndex:
         self._resolved: dict[tuple[str, str], tuple[frozenset[str], bool]] = {}
         self._by_module: dict[str, list[str]] = defaultdict(list)
         self._parts: set[str] = set()
+        self._believed: dict[tuple[str, str], bool] = {}
         self._importers: dict[str, list[Node]] | None = None
         for path, names in layout.names.items():
             for name in names:
@@ -193,6 +195,42 @@ class NameIndex:
             return False
         tops = {it.partition(":")[0].partition(".")[0] for it in self.bindings(path)[root]}
         return tops <= sys.stdlib_module_names
+
+    def is_pure(self, path: str, decorator: str) -> bool:
+        """Tell whether a decorator neither calls nor keeps for others what it decorates."""
+        return is_pure(decorator) and self.is_believed(path, decorator)
+
+    def is_plain_base(self, path: str, base: str) -> bool:
+        """Tell whether a base is one whose code calls only a subclass's dunders."""
+        return is_plain_base(base) and self.is_believed(path, base.rpartition("=")[2])
+
+    def is_believed(self, path: str, dotted: str) -> bool:
+        """Tell whether a known name is what it is known for: no file of the project made it."""
+        key = (path, dotted)
+        if key not in self._believed:
+            self._believed[key] = False
+            self._believed[key] = self._is_believed(path, dotted)
+        return self._believed[key]
+
+    def _is_believed(self, path: str, dotted: str) -> bool:
+        root, _, rest = dotted.partition(".")
+        if rest in {"setter", "getter", "deleter"}:
+            return True
+        for here, name in self.origins(path, root):
+            if name in self.elements(here):
+                return False
+            used = self.aliases(here).get(name, ())
+            if not all(self.is_believed(here, it) for it in used if it[0] not in ".="):
+                return False
+            for target in self.bindings(here).get(name, ()):
+                if rest and here == path and self.modules(here, target):
+                    return False
+                module = target.partition(":")[0]
+                if self.resolve(here, module)[1]:
+                    continue
+                if rest and not believes(module):
+                    return False
+        return True
 
     def is_module(self, path: str, name: str) -> bool:
         """Tell whether a name of a file is bound to modules only."""

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final
 from presubmit.selector.at_hand import TestSets, importing_tests
 from presubmit.selector.element import MODULE, Element, ElementKind, Shape
 from presubmit.selector.graph import build_graph
-from presubmit.selector.known import AUTOUSE, caches, is_implicit, is_plain_base, is_pure
+from presubmit.selector.known import AUTOUSE, is_implicit
 from presubmit.selector.name_index import EXAMPLES, NameIndex, Node, Use
+from presubmit.selector.outliving import Outliving
 from presubmit.values import Value
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ class NameGraph:
         self._known_holders: dict[str, frozenset[Node]] = {}
         self._known_parts: dict[str, frozenset[Node]] = {}
         self._near: dict[str, list[Node]] | None = None
+        self._outliving = Outliving(self)
 
     # --- the walk -------------------------------------------------------------------------------------------------
 
@@ -241,11 +243,11 @@ class NameGraph:
         if path in self.layout.entry_points:
             return True
         for decorator in element.decorators:
-            if not is_pure(decorator) and not self.index.lookup(path, decorator):
+            if not self.index.is_pure(path, decorator) and not self.index.lookup(path, decorator):
                 return True
         for base in element.bases:
             keyword, found, value = base.rpartition("=")
-            if is_plain_base(base) or (found and keyword != "metaclass"):
+            if self.index.is_plain_base(path, base) or (found and keyword != "metaclass"):
                 continue
             hits = self.index.lookup(path, value)
             if not hits and not self.index.is_stdlib(path, value):
@@ -417,7 +419,9 @@ class NameGraph:
     ) -> Iterator[Node]:
         """Give the class, where its members run without being named."""
         owner = qualname.rpartition(".")[0]
-        decorated = element is not None and not all(map(is_pure, element.decorators))
+        decorated = element is not None and not all(
+            self.index.is_pure(path, it) for it in element.decorators
+        )
         if (
             element is None
             or decorated
@@ -441,10 +445,31 @@ class NameGraph:
     def _is_called_by_bases(self, path: str, qualname: str) -> bool:
         """Tell whether a base (or a decorator) of a class may call its members by names that are not seen here."""
         key = (path, qualname)
+        if key in self._looked_into:
+            return True
         if key not in self._called_by_bases:
             self._called_by_bases[key] = False
             self._called_by_bases[key] = self._bases_call(path, qualname)
         return self._called_by_bases[key]
+
+    @functools.cached_property
+    def _looked_into(self) -> frozenset[Node]:
+        """Give the classes whose members are got by computed names from `self`: in a subclass, or a base beside them."""
+        parents: dict[Node, set[Node]] = {}
+        children: dict[Node, set[Node]] = {}
+        looking: set[Node] = set()
+        for path in self.index.shapes:
+            for element in self.index.elements(path).values():
+                if "getattr self" in element.dynamic:
+                    looking.add((path, element.qualname.rpartition(".")[0]))
+        for path in self.index.shapes if looking else ():
+            for element in self.index.classes(path):
+                for base in element.bases:
+                    if "=" not in base and not self.index.is_plain_base(path, base):
+                        for hit in self.index.lookup(path, base):
+                            parents.setdefault((path, element.qualname), set()).add(hit)
+                            children.setdefault(hit, set()).add((path, element.qualname))
+        return frozenset(_closed(_closed(looking, children), parents))
 
     def _bases_call(self, path: str, qualname: str) -> bool:
         element = self.index.elements(path).get(qualname)
@@ -453,10 +478,10 @@ class NameGraph:
         if any(it.dynamic for it in (element, *self.index.members(path, qualname))):
             return True
         for decorator in element.decorators:
-            if not is_pure(decorator) and not self.index.lookup(path, decorator):
+            if not self.index.is_pure(path, decorator) and not self.index.lookup(path, decorator):
                 return True
         for base in element.bases:
-            if is_plain_base(base):
+            if self.index.is_plain_base(path, base):
                 continue
             keyword, found, value = base.rpartition("=")
             if found and keyword != "metaclass":
@@ -505,7 +530,7 @@ class NameGraph:
     def _through_registry(self, path: str, element: Element) -> Iterator[Node]:
         """Give what may find a class in a list of classes: the base that keeps it, whoever asks for subclasses."""
         for base in element.bases:
-            if is_plain_base(base):
+            if self.index.is_plain_base(path, base):
                 continue
             for hit in self.index.lookup(path, base.rpartition("=")[2]):
                 if "metaclass=" in base or self._registers(*hit):
@@ -523,7 +548,7 @@ class NameGraph:
         if f"{qualname}.__init_subclass__" in self.index.elements(path):
             return True
         return any(
-            ("metaclass=" in base and not is_plain_base(base))
+            ("metaclass=" in base and not self.index.is_plain_base(path, base))
             or any(
                 self._registers(*hit, depth + 1)
                 for hit in self.index.lookup(path, base.rpartition("=")[2])
@@ -535,7 +560,7 @@ class NameGraph:
         """Give what a decorator may have made known: users of the registrar, else importers of the file."""
         owner = qualname.rpartition(".")[0]
         for decorator in element.decorators:
-            if is_pure(decorator):
+            if self.index.is_pure(path, decorator):
                 continue
             root, _, rest = decorator.partition(".")
             if owner and f"{owner}.{root}" in self.index.elements(path):
@@ -665,15 +690,22 @@ class NameGraph:
 
     # --- what pytest calls ----------------------------------------------------------------------------------------
 
-    def _asked_by_pytest(self, path: str, name: str, element: Element | None) -> Iterator[Node]:
+    def _asked_by_pytest(  # noqa: C901 - fixtures and hooks
+        self, path: str, name: str, element: Element | None
+    ) -> Iterator[Node]:
         decorators = element.decorators if element is not None else ()
         fixture = any(it.rpartition(".")[2].endswith("fixture") for it in decorators)
+        given = self._fixture_names(path, name)
         special = path in self._conftests or path in self._tests or path in self._support
-        if fixture or (element is None and special):
-            for user_path in self.index.files.get(f"={name}", ()):
+        if fixture or given or (element is None and special):
+            for asked in (name, *given):
+                for user_path in self.index.files.get(f"={asked}", ()):
+                    if self._sees(user_path, path):
+                        for use in self.index.uses(user_path, f"={asked}"):
+                            yield user_path, use.user
+            for user_path, user in self._fixture_getters:
                 if self._sees(user_path, path):
-                    for use in self.index.uses(user_path, f"={name}"):
-                        yield user_path, use.user
+                    yield user_path, user
         everyone = name.startswith("pytest_") and (
             element is None or element.kind is ElementKind.FUNCTION
         )
@@ -681,6 +713,25 @@ class NameGraph:
             for test in self._tests:
                 if self._sees(test, path):
                     yield test, ""
+
+    def _fixture_names(self, path: str, name: str) -> set[str]:
+        """Give the names by which tests ask for a fixture that has another one than its function."""
+        return {
+            alias
+            for here, known in self.index.origins(path, name)
+            for alias, used in self.index.aliases(here).items()
+            if "=fixture" in used and (known == alias or known in used)
+        }
+
+    @functools.cached_property
+    def _fixture_getters(self) -> tuple[Node, ...]:
+        """Give the elements that ask for fixtures by computed names."""
+        return tuple(
+            (path, it.qualname)
+            for path, shape in self.index.shapes.items()
+            for it in shape.elements
+            if "fixtures" in it.dynamic
+        )
 
     def _sees(self, user_path: str, path: str) -> bool:
         """Tell whether pytest offers the fixtures and hooks of one file to another."""
@@ -693,53 +744,7 @@ class NameGraph:
 
     def keeps_state(self, path: str, qualname: str) -> str:
         """Say why what a function does outlives a call; empty where it does not."""
-        element = self.index.elements(path).get(qualname)
-        if element is None:
-            return "is not among the elements that were read"
-        reasons = [
-            *(self._kept_by_decorator(path, it) for it in element.decorators),
-            *(self._kept_by_write(path, qualname, it) for it in element.writes),
-        ]
-        return next((it for it in reasons if it), "")
-
-    def _kept_by_decorator(self, path: str, decorator: str) -> str:
-        if caches(decorator):
-            return f"decorated with {decorator}"
-        if is_pure(decorator):
-            return ""
-        hits = self.index.lookup(path, decorator)
-        for hit_path, hit in hits:
-            own = (self.index.elements(hit_path)[hit], *self.index.members(hit_path, hit))
-            if any(it == "self" or it.startswith("closure ") for el in own for it in el.writes):
-                return f"decorated with {decorator}, which keeps values"
-        return "" if hits else f"decorated with {decorator}"
-
-    def _kept_by_write(self, path: str, qualname: str, name: str) -> str:
-        if name.startswith("default "):
-            return f"shares the default of {name.removeprefix('default ')}"
-        if name == "self":
-            owner = qualname.rpartition(".")[0]
-            lives = self._lives_on(path, owner)
-            return f"writes to a {owner} that lives as long as its module" if lives else ""
-        if name.startswith(("closure ", "call ")) or not self.index.defines(path, name):
-            return ""
-        return f"writes the global {name}"
-
-    def _lives_on(self, path: str, qualname: str) -> bool:
-        """Tell whether an instance of a class may be kept by a module-level name."""
-        seen = {(path, qualname)}
-        stack = [(path, qualname)]
-        while stack:
-            node = stack.pop()
-            for user in self._users(node):
-                element = self.index.elements(user[0]).get(user[1])
-                kept = "." not in user[1] and user[1] in self.index.aliases(user[0])
-                if user[1] == MODULE or kept:
-                    return True
-                if user not in seen and (element is None or element.kind is ElementKind.CLASS):
-                    seen.add(user)
-                    stack.append(user)
-        return False
+        return self._outliving.reasons(path, qualname)
 
 
 def _as_nodes(path: str, use: Use) -> Iterator[Node]:
@@ -748,6 +753,18 @@ def _as_nodes(path: str, use: Use) -> Iterator[Node]:
         yield path, use.user
     if use.head:
         yield path, MODULE
+
+
+def _closed(starts: Iterable[Node], steps: Mapping[Node, Iterable[Node]]) -> set[Node]:
+    """Give what steps lead to from some nodes, these included."""
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        for node in steps.get(waiting.pop(), ()):
+            if node not in found:
+                found.add(node)
+                waiting.append(node)
+    return found
 
 
 def _chain(node: Node, before: Mapping[Node, Node | None]) -> tuple[str, ...]:

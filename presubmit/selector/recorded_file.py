@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _MARK: Final = b"presubmit recording\n"
 _SCHEMA: Final = 1
-_LARGEST: Final = 1024 * 1024 * 1024
+LARGEST: Final = 256 * 1024 * 1024
+"""Bytes of a file before compression: it is decoded at once, which takes several times as much memory."""
 _TREE: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SHARED: Final = 0.5
 """Of the Python files of a recording, how many a checkout must have: else it is another repository, or another layout."""
@@ -41,11 +42,17 @@ class _File(Value, frozen=True, kw_only=True):
 
 
 def write_exported(runs: Iterable[Stored]) -> bytes:
-    """Give the content of a file with these runs; raises DamagedRecordingError."""
+    """Give the content of a file with these runs; raises DamagedRecordingError, UsageError where it is too large."""
     exported = tuple(
         _Exported(run=stored.run, contexts=stored.index.all_contexts()) for stored in runs
     )
-    return _MARK + zlib.compress(msgspec.msgpack.encode(_File(schema=_SCHEMA, runs=exported)), 6)
+    data = msgspec.msgpack.encode(_File(schema=_SCHEMA, runs=exported))
+    if len(data) > LARGEST:
+        raise UsageError(
+            f"the recording is larger than {LARGEST >> 20} MiB, which nothing would import",
+            hint="presubmit record --fresh, on one tree and in one environment",
+        )
+    return _MARK + zlib.compress(data, 6)
 
 
 def read_exported(
@@ -77,9 +84,11 @@ def _read(data: bytes) -> _File:
         )
     try:
         unpacker = zlib.decompressobj()
-        packed = unpacker.decompress(data[len(_MARK) :], _LARGEST)
+        packed = unpacker.decompress(data[len(_MARK) :], LARGEST)
         if not unpacker.eof:
-            raise UsageError("the file is cut off, or too large", hint="export it again")
+            large = len(packed) >= LARGEST
+            what = f"holds more than {LARGEST >> 20} MiB" if large else "is cut off"
+            raise UsageError(f"the file {what}", hint="export it again")
         schema = msgspec.msgpack.decode(packed, type=_Schema).schema
         if schema != _SCHEMA:
             raise UsageError(

@@ -210,6 +210,20 @@ class _Walk:
                     waiting.append(user)
         return found
 
+    def _family(self, owner: Element) -> set[Element]:
+        """Give the functions of a class and of the classes that name it: some are its subclasses."""
+        found: set[Element] = set()
+        seen = {owner}
+        waiting = [owner]
+        while waiting:
+            path, name = waiting.pop()
+            found |= {(path, it) for it in self.index.ran(path) if it.startswith(f"{name}.")}
+            for user in self.names.users(path, name) - seen:
+                if user[1] and user[1] != MODULE and not self.names.is_function(*user):
+                    seen.add(user)
+                    waiting.append(user)
+        return found
+
     def keeps_state(self, element: Element) -> str:
         """Say why an element's doing outlives a call."""
         if element not in self.state:
@@ -234,11 +248,17 @@ class _Walk:
         path, name = element
         for number in self.ran(path, name):
             self.touch(number, chain, near=False)
-        kept = [(path, written) for written in _WRITES.findall(why)]
+        kept = [_node(path, written) for written in _WRITES.findall(why)]
+        if _ANY_GLOBAL in why:
+            users_of_file = {(path, it) for it in self.index.ran(path)}
+            self.importers([path], chain)
+        else:
+            users_of_file = set()
         users = {user for it in (element, *kept) for user in self.callers(it)}
-        if why.startswith(_WRITES_TO):
+        users |= users_of_file
+        if _WRITES_TO in why:
             owner = name.rpartition(".")[0]
-            users |= {(path, it) for it in self.index.ran(path) if it.startswith(f"{owner}.")}
+            users |= self._family((path, owner))
         for user in sorted(users):
             for number in self.ran(*user):
                 self.touch(number, (*chain, "::".join(user)), near=False)
@@ -294,9 +314,16 @@ class _Walk:
                     self._see_state(user, why, chain)
 
 
-_WRITES: Final = re.compile(r"writes the global (\w+)")
+_WRITES: Final = re.compile(r"writes the global ([^;]+)")
+_ANY_GLOBAL: Final = "writes globals of its module"
 _WRITES_TO: Final = "writes to a "
 """An object that others hold as well."""
+
+
+def _node(path: str, written: str) -> Element:
+    """Give the element that a reason names, of another file where it says so."""
+    other, found, name = written.rpartition("::")
+    return (other, name) if found else (path, name)
 
 
 def _around(path: str, folders: Collection[str]) -> Iterable[str]:

@@ -10,7 +10,14 @@ import warnings
 from typing import TYPE_CHECKING, Final
 
 from presubmit.selector.element import MODULE, Element, ElementKind, Shape
-from presubmit.selector.known import AUTOUSE, TYPE_MAKERS, TYPING, is_plain_base, is_pure
+from presubmit.selector.known import (
+    AUTOUSE,
+    TYPE_MAKERS,
+    TYPING,
+    believes,
+    is_inert_base,
+    is_pure,
+)
 from presubmit.selector.uses import Uses, digest, docstring
 
 if TYPE_CHECKING:
@@ -18,12 +25,40 @@ if TYPE_CHECKING:
 
 __all__ = ["EXTRACTOR", "MODULE", "Element", "ElementKind", "Shape", "read_shape"]
 
-EXTRACTOR: Final = f"3-{sys.version_info[0]}.{sys.version_info[1]}"
+EXTRACTOR: Final = f"4-{sys.version_info[0]}.{sys.version_info[1]}"
 """Changes when `read_shape` gives other values for the same source: caches are keyed by it.
 
 The Python is part of it, since each version's parser builds slightly different trees."""
 
 _LARGEST: Final = 4 * 1024 * 1024
+_OF_CLASS: Final = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
+"""Methods that get a class without being decorated."""
+_FROZEN: Final = frozenset(
+    [
+        *(
+            "object",
+            "compile",
+            "frozenset",
+            "namedtuple",
+            "TypeVar",
+            "NewType",
+            "getLogger",
+            "tuple",
+        ),
+        *("Path", "resolve", "absolute", "dirname", "abspath", "realpath", "str", "int", "float"),
+        *("bool", "bytes", "len", "getenv", "join", "timedelta", "date", "datetime", "Decimal"),
+        *(
+            "partial",
+            "Struct",
+            "itemgetter",
+            "attrgetter",
+            "methodcaller",
+            "ParamSpec",
+            "TypeVarTuple",
+        ),
+    ]
+)
+"""Calls that give what nobody changes."""
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -94,6 +129,9 @@ class _Reader:
         self.aliases: dict[str, set[str]] = {}
         self.plain: set[str] = set()
         self.examples: set[str] = set()
+        self.kept: set[str] = set()
+        self.bound: dict[str, list[str]] = {}
+        """What binds module-level names: modules that they come from, or nothing where they are made here."""
         self.annotates = True
         """Whether annotations run where they stand; what Python 3.14 does is not counted on."""
 
@@ -102,6 +140,7 @@ class _Reader:
         scope = _Scope("", constants=True)
         text = self._docstring(tree.body)
         self.annotates = not any(map(_defers_annotations, tree.body))
+        self._bindings(tree.body)
         self._statements(tree.body[bool(text) :], scope)
         self._keep_imports(scope.run)
         module = Element(
@@ -122,8 +161,40 @@ class _Reader:
             names=self._names(elements),
             imports=tuple(self.imports),
             stars=tuple(self.stars),
+            kept=tuple(sorted(self.kept)),
             aliases=tuple((name, tuple(sorted(used))) for name, used in self.aliases.items()),
         )
+
+    def _bindings(  # noqa: C901 - one kind of statement after the other
+        self, body: Iterable[ast.stmt]
+    ) -> None:
+        """Note where the names of the module come from, before any of them is met."""
+        for it in body:
+            match it:
+                case ast.ImportFrom(module=module, level=level, names=names):
+                    source = "." * level + (module or "")
+                    for alias in names:
+                        self.bound.setdefault(alias.asname or alias.name, []).append(source)
+                case ast.Import(names=names):
+                    for alias in names:
+                        name = alias.asname or alias.name.partition(".")[0]
+                        self.bound.setdefault(name, []).append(alias.name)
+                case (
+                    ast.FunctionDef(name=name)
+                    | ast.AsyncFunctionDef(name=name)
+                    | ast.ClassDef(name=name)
+                ):
+                    self.bound.setdefault(name, []).append("")
+                case ast.Assign(targets=targets):
+                    for name in (name for target in targets for name in _target_names(target)):
+                        self.bound.setdefault(name, []).append("")
+                case ast.If() | ast.Try() | ast.TryStar() | ast.With() | ast.For() | ast.While():
+                    for part in ("body", "orelse", "finalbody"):
+                        self._bindings(getattr(it, part, ()))
+                    for handler in getattr(it, "handlers", ()):
+                        self._bindings(handler.body)
+                case _:
+                    pass
 
     def _names(self, elements: Iterable[Element]) -> tuple[str, ...]:
         """Give every name that occurs: an index of files by names is made of them."""
@@ -212,7 +283,7 @@ class _Reader:
             self._statements(block, scope)
             scope.run.tokens.append(f"{scope.flush()}}}")
 
-    def _assignment(
+    def _assignment(  # noqa: C901 - what each part of it says
         self, statement: ast.Assign | ast.AnnAssign | ast.AugAssign, scope: _Scope
     ) -> None:
         """Read an assignment: a constant, names for something else, or code that runs."""
@@ -228,6 +299,8 @@ class _Reader:
         if value is None:
             scope.stores(statement)
             return
+        if _may_change(value):
+            self.kept.update(scope.prefix + name for name in names)
         plain = all(isinstance(it, ast.Name | ast.Tuple | ast.List) for it in targets)
         constant = scope.constants and plain and not isinstance(statement, ast.AugAssign)
         if constant and (annotation is None or not scope.prefix) and _is_literal(value):
@@ -279,11 +352,17 @@ class _Reader:
         decorators = tuple(_dotted(it) for it in node.decorator_list)
         if any(_is_autouse(it) for it in node.decorator_list):
             decorators += (AUTOUSE,)
+        for name in map(_fixture_name, node.decorator_list):
+            if name == "?":
+                decorators += (AUTOUSE,)
+            elif name:
+                self.aliases.setdefault(name, set()).update(("=fixture", scope.prefix + node.name))
         arguments = node.args
         parameters = [*arguments.posonlyargs, *arguments.args]
         method = bool(scope.prefix) and "staticmethod" not in decorators
         first = parameters[0].arg if method and parameters else ""
-        uses, head = Uses(first), Uses()
+        of_class = "classmethod" in decorators or node.name in _OF_CLASS
+        uses, head = Uses(first, of_class=of_class), Uses()
         head.take(*node.decorator_list)
         uses.tokens.append(type(node).__name__)
         self._parameters(arguments, uses, head)
@@ -292,7 +371,7 @@ class _Reader:
         uses.take(*getattr(node, "type_params", ()))
         if self.annotates:
             _annotations(node, head)
-        if not all(is_pure(it) for it in decorators):
+        if not all(map(self._is_pure, decorators)):
             # Such a decorator may read the signature where the function is defined.
             head.tokens.extend(uses.tokens)
         text = self._docstring(node.body)
@@ -354,6 +433,21 @@ class _Reader:
         head.tokens.extend(stored.tokens)
         uses.also(stored)
 
+    def _is_pure(self, decorator: str) -> bool:
+        return is_pure(decorator) and (
+            self._is_believed(decorator) or decorator.endswith((".setter", ".getter", ".deleter"))
+        )
+
+    def _is_inert(self, base: str) -> bool:
+        if base in self.plain:
+            return True
+        return is_inert_base(base) and self._is_believed(base.rpartition("=")[2])
+
+    def _is_believed(self, dotted: str) -> bool:
+        """Tell whether a known name is bound in this file, if at all, by the import of a known module."""
+        sources = self.bound.get(dotted.partition(".")[0], ())
+        return all(map(believes, sources))
+
     # --- classes ----------------------------------------------------------------------------------------------------
 
     def _class(self, node: ast.ClassDef, around: _Scope) -> None:
@@ -361,9 +455,7 @@ class _Reader:
         decorators = tuple(_dotted(it) for it in node.decorator_list)
         bases = tuple(_dotted(it) for it in node.bases)
         bases += tuple(f"{it.arg or '**'}={_dotted(it.value)}" for it in node.keywords)
-        plain = all(is_pure(it) for it in decorators) and all(
-            is_plain_base(it) or it in self.plain for it in bases
-        )
+        plain = all(map(self._is_pure, decorators)) and all(map(self._is_inert, bases))
         if plain:
             self.plain.add(name)
         scope = _Scope(f"{name}.", constants=plain)
@@ -505,6 +597,19 @@ def _is_autouse(node: ast.expr) -> bool:
     )
 
 
+def _fixture_name(node: ast.expr) -> str:
+    """Give the name by which tests ask for a fixture, where its decorator says one; `?` for one that is computed."""
+    if not isinstance(node, ast.Call) or not _dotted(node).endswith("fixture"):
+        return ""
+    for it in node.keywords:
+        if it.arg == "name":
+            value = it.value.value if isinstance(it.value, ast.Constant) else "?"
+            return str(value or "")
+        if it.arg is None:
+            return "?"
+    return ""
+
+
 def _target_names(node: ast.expr) -> list[str]:
     """Give the names that an assignment binds; of `a.b[c] = …` both `a` and `b`."""
     match node:
@@ -568,6 +673,28 @@ def _only_stores(node: ast.expr) -> bool:  # noqa: PLR0911 - one kind of express
             )
         case _:
             return _is_literal(node)
+
+
+def _may_change(node: ast.expr) -> bool:  # noqa: PLR0911 - one kind of expression after the other
+    """Tell whether a value may be an object with a state of its own."""
+    match node:
+        case ast.Call(func=ast.Name(id="cast"), args=[_, value]):
+            return _may_change(value)
+        case ast.Call(func=function):
+            name = function.attr if isinstance(function, ast.Attribute) else _dotted(function)
+            return name not in _FROZEN
+        case ast.Tuple(elts=items):
+            return any(map(_may_change, items))
+        case ast.Constant() | ast.Name() | ast.Attribute() | ast.Lambda() | ast.JoinedStr():
+            return False
+        case ast.UnaryOp() | ast.Compare():
+            return False
+        case ast.Subscript(value=value):
+            return _dotted(value).rpartition(".")[2] not in TYPING
+        case ast.BinOp(left=left, right=right):
+            return _may_change(left) or _may_change(right)
+        case _:
+            return True
 
 
 def _shared_defaults(arguments: ast.arguments) -> list[str]:

@@ -8,6 +8,8 @@ import operator
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from presubmit.selector.stores import Stores
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -37,7 +39,9 @@ _MUTATORS: Final = frozenset(
         "update",
     ]
 )
-_GETTERS: Final = frozenset({"getattr", "setattr", "delattr", "hasattr", "getattr_static"})
+_GETTERS: Final = frozenset(
+    {"getattr", "setattr", "delattr", "hasattr", "getattr_static", "__getattribute__"}
+)
 _GETTERS_BY_FIRST: Final = frozenset({"attrgetter", "methodcaller", "getfixturevalue"})
 _MEMBERS: Final = frozenset(
     {"__dict__", "__subclasses__", "getmembers", "getmembers_static", "testmod"}
@@ -107,7 +111,7 @@ def digest(tokens: Iterable[str]) -> str:
 class Uses:
     """Collects what one element uses; `take` may be called several times."""
 
-    def __init__(self, first_parameter: str = "") -> None:
+    def __init__(self, first_parameter: str = "", *, of_class: bool = False) -> None:
         self.tokens: list[str] = []
         self.docstrings: list[str] = []
         self.locals: set[str] = set()
@@ -116,6 +120,9 @@ class Uses:
         self.stars: list[str] = []
         self.dynamic: set[str] = set()
         self._first = first_parameter
+        self._of_class = of_class
+        """Whether the first parameter is a class."""
+        self._stores = Stores()
         self._names: set[str] = set()
         self._chains: set[tuple[str, ...]] = set()
         self._others: set[str] = set()
@@ -196,6 +203,8 @@ class Uses:
             value = value.value
         self.tokens.extend(parts)
         stored = type(node.ctx) is not ast.Load
+        if stored:
+            self._stores.changed.append((node.value, node.attr))
         if type(value) is ast.Name:
             self.tokens.append(value.id)
             parts.append(value.id)
@@ -273,9 +282,12 @@ class Uses:
         for index, part in enumerate(parts):
             self._part(part, before=index > 0, after=index + 1 < len(parts))
 
-    def on_call(self, node: ast.Call, _: list[object]) -> bool:
+    def on_call(  # noqa: C901 - one kind of call after the other
+        self, node: ast.Call, _: list[object]
+    ) -> bool:
         """Note calls that change what they are called on, or look names up."""
         function = node.func
+        self._stores.call(node, _MUTATORS)
         if type(function) is ast.Attribute:
             name = function.attr
             if name in _MUTATORS and type(root := _root(function.value)) is ast.Name:
@@ -296,7 +308,11 @@ class Uses:
         position = 1 if name in _GETTERS else 0 if name in _GETTERS_BY_FIRST else None
         if position is not None:
             wanted = node.args[position : position + 1]
-            if not wanted or not all(map(_known, wanted)):
+            if name == "getfixturevalue" and not all(map(_known, wanted)):
+                self.dynamic.add("fixtures")
+            elif name == "__getattribute__" and _of_super(function):
+                self.dynamic.add("getattr self")
+            elif not wanted or not all(map(_known, wanted)):
                 self._looks_at(node.args[0] if position and node.args else None, "getattr")
         return False
 
@@ -307,8 +323,37 @@ class Uses:
 
     def on_subscript(self, node: ast.Subscript, _: list[object]) -> bool:
         """Note what an assignment to an item changes."""
-        if type(node.ctx) is not ast.Load and type(root := _root(node.value)) is ast.Name:
-            self._changed.add((root.id, bool(self._depth)))
+        if type(node.ctx) is not ast.Load:
+            self._stores.changed.append((_keyed(node), ""))
+            if type(root := _root(node.value)) is ast.Name:
+                self._changed.add((root.id, bool(self._depth)))
+        return False
+
+    def on_binding(self, node: ast.AST, _: list[object]) -> bool:
+        """Note which values variables stand for."""
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._stores.bind(target, value)
+            case ast.AugAssign(target=target):
+                self._stores.changed.append((target, ""))
+            case (
+                ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.NamedExpr(target=target, value=value)
+                | ast.For(target=target, iter=value)
+                | ast.AsyncFor(target=target, iter=value)
+                | ast.comprehension(target=target, iter=value)
+                | ast.withitem(optional_vars=ast.expr() as target, context_expr=value)
+            ):
+                self._stores.bind(target, value)
+            case _:
+                pass
+        return False
+
+    def on_return(self, node: ast.Return | ast.Yield, _: list[object]) -> bool:
+        """Note what is given back."""
+        if node.value is not None:
+            self._stores.given.append(node.value)
         return False
 
     def on_import(self, node: ast.Import, _: list[object]) -> bool:
@@ -413,6 +458,12 @@ class Uses:
             elif nested:
                 yield f"closure {name}"
         yield from (f"call {name}" for name in self._called)
+        yield from self._stores.tokens(
+            first=self._first,
+            of_class=self._of_class,
+            bound=bound,
+            parameters=self._parameters,
+        )
 
 
 _SPECIAL: Final[dict[type, Any]] = {
@@ -427,6 +478,16 @@ _SPECIAL: Final[dict[type, Any]] = {
     ast.ImportFrom: Uses.on_import_from,
     ast.Global: Uses.on_global,
     ast.Nonlocal: Uses.on_nonlocal,
+    ast.Assign: Uses.on_binding,
+    ast.AugAssign: Uses.on_binding,
+    ast.AnnAssign: Uses.on_binding,
+    ast.NamedExpr: Uses.on_binding,
+    ast.For: Uses.on_binding,
+    ast.AsyncFor: Uses.on_binding,
+    ast.comprehension: Uses.on_binding,
+    ast.withitem: Uses.on_binding,
+    ast.Return: Uses.on_return,
+    ast.Yield: Uses.on_return,
     ast.arg: Uses.on_argument,
     ast.ExceptHandler: Uses.on_named,
     ast.MatchAs: Uses.on_named,
@@ -434,6 +495,23 @@ _SPECIAL: Final[dict[type, Any]] = {
     ast.MatchMapping: Uses.on_named,
     **dict.fromkeys(_SCOPES, Uses.on_scope),
 }
+
+
+def _of_super(node: ast.expr) -> bool:
+    """Tell a method that is looked up with `super()`."""
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id == "super"
+    )
+
+
+def _keyed(node: ast.Subscript) -> ast.expr:
+    """Give what an assignment to an item changes; with the item where that is a module or a global name."""
+    value = node.value
+    named = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
+    return node if named and value.func.id == "globals" else value  # type: ignore[attr-defined]
 
 
 def _root(node: ast.expr) -> ast.expr:

@@ -123,6 +123,12 @@ def test_options_that_make_no_sense_together_are_refused(
     assert presubmit(repo.path, *arguments).exit_code == 2
 
 
+def test_who_forgets_the_dashes_before_a_command_is_told(repo: Repo) -> None:
+    done = presubmit(repo.path, "select", "--exec", "pytest", "-q")
+    assert done.exit_code == 2
+    assert "put -- before the command" in done.errors
+
+
 def test_a_command_gets_the_tests_by_their_names_from_its_folder(repo: Repo) -> None:
     shown = ("--exec", "--", "printf", "%s|")
     assert presubmit(repo.path, "select", *shown).output == "tests/test_a.py|tests/test_b.py|"
@@ -210,9 +216,22 @@ def test_a_test_that_does_not_run_is_explained_by_the_rule(repo: Repo) -> None:
     assert found["reasons"][0]["rule"] == "imports"
 
 
-def test_an_id_that_is_not_in_its_file_is_said_not_to_be(repo: Repo) -> None:
-    assert "near: test_h" in explained(repo, "tests/test_b.py::test_hh")["notes"][0]
+def test_an_id_that_is_not_in_its_file_is_exit_2_with_near_names(repo: Repo) -> None:
+    done = presubmit(repo.path, "explain", "tests/test_b.py::test_hh")
+    assert (done.exit_code, done.output) == (2, "")
+    assert "tests/test_b.py::test_h?" in done.errors
     assert explained(repo, "tests/test_b.py::test_h[1]")["notes"] == []
+
+
+def test_a_neighbour_of_an_added_test_is_not_said_to_be_edited(repo: Repo) -> None:
+    more = "\n\ndef test_new():\n    pass\n"
+    repo.write({"tests/test_b.py": PROJECT["tests/test_b.py"] + more})
+    said = {
+        name: explained(repo, f"tests/test_b.py::{name}")["reasons"][0]["text"]
+        for name in ("test_h", "test_new")
+    }
+    assert said["test_h"].startswith("its file is edited")
+    assert said["test_new"] == "the change adds or edits it"
 
 
 def reached(found: dict[str, Any]) -> set[str]:

@@ -36,6 +36,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.upstream_reading",),
     ("presubmit.upstream_taking",),
     ("presubmit.recording",),
+    ("presubmit.out_of_time",),
     ("presubmit.run",),
     ("presubmit.upstream_run",),
     ("presubmit.run_matrix",),

@@ -529,6 +529,21 @@ def test_the_expected_seconds_of_a_shard_are_those_of_its_files() -> None:
     assert step(made, "tests.1").expected_seconds == 1.3
 
 
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [({}, None), ({"tests/test_a.py": 0.0}, None), ({"tests/test_a.py": 0.012}, 0.012)],
+)
+def test_tests_of_unknown_length_are_not_expected_to_take_no_time(
+    seconds: dict[str, float], expected: float | None
+) -> None:
+    assert step(plan(CHANGE, CHOSEN, seconds=seconds), "tests.1").expected_seconds == expected
+
+
+def test_what_is_known_of_a_few_tests_is_not_said_of_all() -> None:
+    few = {"near.py": 1.0}
+    assert step(plan(CHANGE, RANKED, seconds=few), "tests.1").expected_seconds is None
+
+
 def test_the_expected_seconds_of_another_step_are_those_it_took_last() -> None:
     known = {"lint.2 ruff": 2.0, "build.1 build (pure Python)": 3.0}
     made = make_plan(CHANGE, CHOSEN, facts(), config(), Ask(), seconds={}, step_seconds=known.get)

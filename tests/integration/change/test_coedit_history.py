@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -76,6 +77,24 @@ def test_a_damaged_file_is_as_if_it_were_not_there(make_repo: MakeRepo, junk: by
     repository = read_repository(repo.path)
     (repository.own_dir / "coedit.bin").write_bytes(junk)
     assert names(read_edits(repository, repo.git("rev-parse", "HEAD"))) == [sorted(FIRST)]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link"])
+def test_what_is_no_regular_file_is_not_read_and_not_waited_for(
+    make_repo: MakeRepo, tmp_path: Path, kind: str
+) -> None:
+    repo = make_repo(FIRST)
+    repository = read_repository(repo.path)
+    tip = repo.git("rev-parse", "HEAD")
+    kept = repository.own_dir / "coedit.bin"
+    if kind == "link":
+        read_edits(repository, tip)
+        kept.replace(tmp_path / "elsewhere")
+        kept.symlink_to(tmp_path / "elsewhere")
+    else:
+        kept.parent.mkdir(exist_ok=True)
+        os.mkfifo(kept) if kind == "pipe" else kept.mkdir()
+    assert names(read_edits(repository, tip)) == [sorted(FIRST)]
 
 
 def test_where_git_knows_no_such_commit_there_are_no_edits(make_repo: MakeRepo) -> None:

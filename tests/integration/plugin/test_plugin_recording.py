@@ -374,13 +374,18 @@ def test_a_python_that_a_test_starts_is_recorded_in_its_context(project: Project
         ("os._exit(0) if os.fork() == 0 else os.wait()", "forked"),
         ("subprocess.run([sys.executable, '-c', 'import os; os._exit(0)'])", "its end"),
         ("sys.settrace(None)", "another tracer"),
+        ("threading.settrace(None)", "another tracer"),
         ("sys.settrace(lambda *_: None)", "another tracer"),
     ],
 )
 def test_what_is_not_recorded_leaves_the_test_open(
     project: Project, statement: str, reason: str
 ) -> None:
-    lines = ("import os, subprocess, sys", "from pkg.core import first", "def test_it():")
+    lines = (
+        "import os, subprocess, sys, threading",
+        "from pkg.core import first",
+        "def test_it():",
+    )
     text = "\n".join(
         (*lines, f"    {statement}", "def test_after():", "    sys.settrace and first()")
     )
@@ -390,6 +395,79 @@ def test_what_is_not_recorded_leaves_the_test_open(
     if "lambda" not in statement:
         after = run.ran("test:test_a.py::test_after")
         assert (after.functions["pkg/core.py"], after.open) == (("first",), "")
+        assert not any(it.open for it in run.whole.contexts if it.context == "session:")
+
+
+def test_a_test_that_touches_the_tracer_opens_itself_and_the_fixtures_around_it(
+    project: Project,
+) -> None:
+    project.write(
+        {
+            "test_a.py": """\
+            import sys
+            import pytest
+            from pkg.core import first, second
+
+            @pytest.fixture(scope="module")
+            def wide():
+                sys.settrace(None)
+                return second()
+
+            def test_before():
+                first()
+
+            def test_wide(wide):
+                first()
+
+            def test_after():
+                second()
+            """
+        }
+    )
+    run = project.run()
+    assert run.whole.complete
+    opened = {it.context for it in run.whole.contexts if it.open}
+    assert opened == {"fixture:test_a.py::wide", "test:test_a.py::test_wide"}
+    assert run.ran("test:test_a.py::test_after").functions["pkg/core.py"] == ("second",)
+
+
+def test_a_thread_that_was_started_untraced_opens_the_session(project: Project) -> None:
+    project.write(
+        {
+            "test_a.py": """\
+            import threading
+            stop = threading.Event()
+
+            def test_it():
+                threading.settrace(None)
+                threading.Thread(target=stop.wait, daemon=True).start()
+
+            def test_after():
+                stop.set()
+            """
+        }
+    )
+    assert project.run().ran("session:").open == "another tracer"
+
+
+def test_after_a_tracer_that_stays_nothing_more_is_recorded(project: Project) -> None:
+    project.write(
+        {
+            "test_a.py": """\
+            import sys
+            from pkg.core import first
+            def test_before(): first()
+            def test_tr(): sys.settrace(lambda *_: None)
+            def test_after(): first()
+            """
+        }
+    )
+    run = project.run()
+    assert run.code == 0, run.output
+    assert run.ran("test:test_a.py::test_before").open == ""
+    assert "test:test_a.py::test_after" not in run.contexts
+    assert not any(it.open for it in run.whole.contexts if it.context == "session:")
+    assert run.whole.note == "another tracer took over in test_a.py::test_tr"
 
 
 def test_the_next_sitecustomize_on_the_path_is_run_too(project: Project, tmp_path: Path) -> None:

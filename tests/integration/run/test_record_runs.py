@@ -235,3 +235,45 @@ def test_slow():
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 test files recorded before on this tree" in done.stdout
     assert "recorded 6 tests" in done.stdout
+
+
+def test_what_has_no_sound_record_is_said_with_its_reasons(tmp_path: Path) -> None:
+    top = tmp_path / "odd"
+    odd = """
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("value", [1, 2, 3])
+def test_cases(value):
+    assert value
+
+
+def test_tr():
+    sys.settrace(None)
+
+
+def test_only_recorded():
+    assert sys.gettrace() is None
+
+
+@pytest.mark.skip
+def test_skipped():
+    pass
+"""
+    for name, text in {**FILES, "tests/test_odd.py": odd}.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+    git(top, "init", "-q", "-b", "main")
+    git(top, "add", "-A")
+    git(top, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "start")
+    said = presubmit(top, "record", "--no-container", "--base", "main").stdout
+    alone = (
+        "1 test of them passed alone without the recorder: tests/test_odd.py::test_only_recorded"
+    )
+    assert alone in said, said
+    assert "1 skipped: they have no record of what they would run" in said
+    assert "recorded 9 tests (11 cases) in" in said
+    assert "2 without a sound record: 1 failed (tests/test_odd.py::test_only_recorded)," in said
+    assert "1 replaced the tracer (tests/test_odd.py::test_tr)" in said

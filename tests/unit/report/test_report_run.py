@@ -26,6 +26,7 @@ from presubmit.report.terminal import (
     choose_output,
     closing_line,
     duration,
+    expected_in_words,
     finding_line,
     is_ci,
     next_command,
@@ -949,3 +950,12 @@ def test_a_terminal_that_cannot_show_a_character_shows_its_escape() -> None:
         terminal.line("a → ö")
         stream.flush()
     assert raw.getvalue() == b"a \\u2192 \\xf6\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(None, "?"), (0.0, "?"), (0.012, "<0.1s"), (1.26, "~1.3s")]
+)
+def test_what_a_step_is_expected_to_take_is_said_only_where_it_is_known(
+    seconds: float | None, said: str
+) -> None:
+    assert expected_in_words(seconds) == said

@@ -140,6 +140,22 @@ def test_what_a_file_reaches_is_shown_the_nearest_first() -> None:
     assert "t24.py" in render_reached(REACHED, name_all=True)
 
 
+def test_what_leads_to_many_tests_in_one_way_is_one_line() -> None:
+    why = (Reason(rule="all", text="pyproject.toml is a build file"),)
+    tests = tuple(ChosenTest(path=f"t{number}.py", reasons=why) for number in range(17))
+    reached = Reached(
+        target="pyproject.toml", mode=Mode.ALL, why="w", known=17, groups=((None, tests),)
+    )
+    lines = render_reached(reached).splitlines()
+    assert lines[3:] == ["    each: pyproject.toml is a build file   (by name: --all)"]
+    assert "t16.py" in render_reached(reached, name_all=True)
+
+
+def test_a_file_that_reaches_everything_is_said_to() -> None:
+    every = Reached(target="a.py", mode=Mode.ALL, why="w", known=17, groups=())
+    assert render_unreached(every) == "a.py   reaches all 17 test files\n"
+
+
 def test_what_a_file_does_not_reach_is_named() -> None:
     assert render_unreached(REACHED).splitlines() == [
         "src/pkg/_speedups.c   does not reach 1 of 30 test files",

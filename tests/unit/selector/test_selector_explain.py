@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from presubmit.errors import UsageError
 from presubmit.selector.explain import (
     as_if_changed,
     by_rule,
     explain_test,
     find_target,
     left_out,
+    may_be_there,
+    not_itself_edited,
     reached_by,
     similar,
     undefined,
@@ -94,19 +98,83 @@ def test_what_is_left_out_and_what_is_chosen_are_all_of_the_tests() -> None:
     assert list(by_rule(out)) == ["unreached", "names"]
 
 
+def test_what_would_choose_a_test_is_no_reason_why_the_record_left_it_out() -> None:
+    out = LeftOut(path="tests/test_c.py", reasons=(reason("recorded"), reason("names")))
+    selection = Selection(mode=Mode.SCOPED, tests=(A,), known=5, why="w", left_out=(out,))
+    answer = explain_test(selection, "tests/test_c.py::test_z")
+    assert [it.rule for it in answer.reasons] == ["recorded"]
+
+
+def test_a_single_test_has_no_reason_of_its_neighbours() -> None:
+    many = msgspec.structs.replace(B, reasons=(reason("recorded", "a.py::f", X), reason("names")))
+    selection = Selection(mode=Mode.SCOPED, tests=(many,), known=5, why="w")
+    assert [it.rule for it in explain_test(selection, Y).reasons] == ["names"]
+
+
+def test_only_the_test_that_is_edited_is_said_to_be() -> None:
+    edited = ChosenTest(path="t.py", reasons=(reason("edited", "t.py"),))
+    selection = Selection(mode=Mode.SCOPED, tests=(edited,), known=1, why="w")
+
+    def said(target: str) -> str:
+        answer = explain_test(selection, target)
+        return not_itself_edited(answer, {"t.py::C::test_new"}).reasons[0].text
+
+    assert "this test is not" in said("t.py::test_x[1]")
+    assert "this test is not" in said("t.py::C::test_old")
+    assert said("t.py::C::test_new[2]") == said("t.py::C") == said("t.py") == "by edited"
+
+
+SOURCE = b"""
+import other
+from base import TestBase
+import pytest
+from parameterized import parameterized
+
+class C:
+    @pytest.mark.slow
+    def test_x(self): ...
+    @parameterized.expand([1, 2])
+    def test_made(self): ...
+
+class Inherits(TestBase): ...
+
+Assigned = make()
+"""
+DEFINED = ["C", "C.test_x", "C.test_made", "Inherits"]
+
+
+@pytest.mark.parametrize("target", ["t.py", "t.py::C::test_x[1]", "t.py::Inherits"])
+def test_of_a_test_that_the_file_defines_nothing_is_said(target: str) -> None:
+    assert undefined(target, DEFINED, SOURCE) == ""
+
+
 @pytest.mark.parametrize(
-    ("target", "said"),
+    "name", ["Inherits::test_y", "TestBase::test_y", "Assigned::test_y", "C::test_made_0"]
+)
+def test_a_test_that_may_be_inherited_imported_or_made_is_said_to_be_so(name: str) -> None:
+    assert "inherited" in undefined(f"t.py::{name}", DEFINED, SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
     [
-        ("t.py", ""),
-        ("t.py::C::test_x[1]", ""),
-        ("t.py::C::test_xy", "near: C.test_x"),
-        ("t.py::Other::run", "inherited"),
+        ("C::test_xy", "t.py::C::test_x"),
+        ("test_x", "t.py::C::test_x"),
+        ("nothing_like_it", "presubmit explain t.py"),
     ],
 )
-def test_an_id_that_the_file_does_not_define_is_said_to_be_so(target: str, said: str) -> None:
-    found = undefined(target, ["C", "C.test_x"])
-    assert said in found
-    assert bool(found) is bool(said)
+def test_a_test_that_is_not_there_is_an_error_with_the_nearest_names(name: str, near: str) -> None:
+    with pytest.raises(UsageError, match=r"t\.py has no test") as raised:
+        undefined(f"t.py::{name}", DEFINED, SOURCE)
+    assert near in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    "more", [b"from x import *", b"globals()['f'] = 1", b"T = type('T', (), {})", b"def ("]
+)
+def test_a_file_that_may_bind_any_name_may_have_the_test(more: bytes) -> None:
+    assert may_be_there("test_q", SOURCE + more)
+    assert not may_be_there("test_q", SOURCE + b"type(3)")
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

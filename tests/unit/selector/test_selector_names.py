@@ -195,12 +195,12 @@ def test_a_base_class_is_run_by_users_of_its_subclass() -> None:
 
 
 def test_a_framework_calls_any_method_of_a_subclass() -> None:
-    source = "from {} import Base\nclass C(Base):\n    def handle(self): return 1\n"
+    source = "from {} import Base\nclass C(Base):\n    def serve(self): return 1\n"
     test = "from pkg.a import C\ndef test_x(): C()\n"
-    assert chosen("pkg/a.py::C.handle", pkg__a=source.format("django"), test_x=test) == {"test_x"}
+    assert chosen("pkg/a.py::C.serve", pkg__a=source.format("django"), test_x=test) == {"test_x"}
     assert (
         chosen(
-            "pkg/a.py::C.handle",
+            "pkg/a.py::C.serve",
             pkg__a=source.format("pkg.b"),
             pkg__b="class Base:\n    pass\n",
             test_x=test,
@@ -585,3 +585,136 @@ def test_an_object_of_a_module_keeps_what_its_methods_write() -> None:
     )
     assert kept.keeps_state("pkg/a.py", "C.get") == ""
     assert graph(pkg__a=source).keeps_state("pkg/a.py", "C.put") == ""
+
+
+# --- what a name alone does not say ---------------------------------------------------------------------------------
+
+
+OWN = {
+    "a registry called cache": (
+        "SEEN = []\ndef cache(f):\n    SEEN.append(f)\n    return f\n",
+        "from pkg.b import cache\n@cache\ndef f(): return 1\n",
+        "from pkg import a\nfrom pkg.b import SEEN\ndef test_x(): SEEN[0]()\n",
+    ),
+    "an object called types": (
+        (
+            "class R:\n    def __init__(self): self.all = []\n"
+            "    def add(self, f):\n        self.all.append(f)\n        return f\n"
+            "types = R()\ndef run(): return types.all[0]()\n"
+        ),
+        "from pkg.b import types\n@types.add\ndef f(): return 1\n",
+        "from pkg import a\nfrom pkg.b import run\ndef test_x(): run()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", OWN)
+def test_a_decorator_of_the_project_is_not_the_known_one_of_its_name(form: str) -> None:
+    maker, user, test = OWN[form]
+    assert chosen("pkg/a.py::f", pkg__b=maker, pkg__a=user, test_x=test) == {"test_x"}
+
+
+def test_a_base_of_the_project_is_not_the_known_one_of_its_name() -> None:
+    assert chosen(
+        "pkg/a.py::C.work",
+        pkg__b="import lib\nclass Protocol(lib.Framework): pass\n",
+        pkg__a="from pkg.b import Protocol\nclass C(Protocol):\n    def work(self): return 1\n",
+        test_x="from pkg.a import C\ndef test_x(): C()\n",
+    ) == {"test_x"}
+
+
+@pytest.mark.parametrize("source", ["functools import cache", "lib import cache"])
+def test_a_known_name_that_is_not_of_the_project_is_believed(source: str) -> None:
+    assert (
+        chosen(
+            "pkg/a.py::f",
+            pkg__a=f"from {source}\n@cache\ndef f(): return 1\ndef g(): return 2\n",
+            test_x="from pkg.a import g\ndef test_x(): g()\n",
+        )
+        == set()
+    )
+
+
+@pytest.mark.parametrize("text", ["import functools as t", "from typing import override as o"])
+def test_a_known_module_may_be_imported_by_any_name(text: str) -> None:
+    assert graph(pkg__a=f"{text}\n").index.is_believed("pkg/a.py", "t.cache")
+
+
+MIXIN = "class Mixin:\n    def go(self, n): return getattr(self, n)()\n"
+
+
+def test_a_mixin_that_gets_members_by_computed_names_reaches_those_of_the_bases_beside_it() -> (
+    None
+):
+    assert chosen(
+        "pkg/a.py::Other.work",
+        pkg__b=MIXIN,
+        pkg__a="class Other:\n    def work(self): return 1\n",
+        pkg__c="from pkg.a import Other\nfrom pkg.b import Mixin\nclass D(Mixin, Other): pass\n",
+        test_x="from pkg.c import D\nimport sys\ndef test_x(): D().go(sys.argv[1])\n",
+    ) == {"test_x"}
+
+
+def test_a_mixin_that_gets_members_by_computed_names_reaches_those_of_subclasses() -> None:
+    assert chosen(
+        "pkg/c.py::E.work",
+        pkg__b=MIXIN,
+        pkg__a="from pkg.b import Mixin\nclass D(Mixin): pass\n",
+        pkg__c="from pkg.a import D\nclass E(D):\n    def work(self): return 1\n",
+        test_x="from pkg.c import E\nimport sys\ndef test_x(): E().go(sys.argv[1])\n",
+    ) == {"test_x"}
+
+
+@pytest.mark.parametrize("call", ["getattr(o, n)", "object.__getattribute__(o, n)"])
+def test_a_function_that_gets_members_of_what_it_is_given_reaches_those_of_any_class(
+    call: str,
+) -> None:
+    assert chosen(
+        "pkg/a.py::C.work",
+        pkg__b=f"def go(o, n): return {call}()\n",
+        pkg__a="class C:\n    def work(self): return 1\n",
+        test_x="import sys\nfrom pkg.a import C\nfrom pkg.b import go\n"
+        "def test_x(): go(C(), sys.argv[1])\n",
+    ) == {"test_x"}
+
+
+@pytest.mark.parametrize("name", ["start", "pi", "emit", "readinto", "find_spec", "exec_module"])
+def test_what_the_standard_library_calls_on_plain_objects_runs_where_the_class_is_used(
+    name: str,
+) -> None:
+    assert chosen(
+        f"pkg/a.py::C.{name}",
+        pkg__a=f"class C:\n    def {name}(self, *args): return 1\n",
+        test_x="import lib\nfrom pkg.a import C\ndef test_x(): lib.use(C())\n",
+    ) == {"test_x"}
+
+
+FIXTURE = 'import pytest\n@pytest.fixture(name="thing")\ndef _thing(): return 1\n'
+
+
+def test_a_fixture_is_asked_for_by_the_name_that_it_is_given() -> None:
+    assert chosen(
+        "tests/conftest.py::_thing",
+        conftest=FIXTURE,
+        test_x="def test_x(thing): assert thing\n",
+        test_y="def test_y(other): assert other\n",
+    ) == {"test_x"}
+
+
+def test_a_fixture_keeps_its_given_name_where_a_conftest_imports_it() -> None:
+    assert chosen(
+        "pkg/fix.py::_thing",
+        pkg__fix=FIXTURE,
+        conftest="from pkg.fix import _thing\n",
+        test_x="def test_x(thing): assert thing\n",
+        test_y="def test_y(other): assert other\n",
+    ) == {"test_x"}
+
+
+def test_a_fixture_that_is_asked_for_by_a_computed_name_may_be_any() -> None:
+    assert chosen(
+        "tests/conftest.py::_thing",
+        conftest=FIXTURE + "@pytest.fixture\ndef b(): return 1\n",
+        test_x="def test_x(request, name): request.getfixturevalue(name)\n",
+        test_y="def test_y(request): request.getfixturevalue('b')\n",
+    ) == {"test_x"}

@@ -6,6 +6,7 @@ import pytest
 
 from presubmit.errors import UsageError
 from presubmit.history import History
+from presubmit.selector import recorded_file
 from presubmit.selector.recorded_file import read_exported, write_exported
 from presubmit.selector.recorded_store import (
     read_stored,
@@ -199,3 +200,14 @@ def test_a_file_of_another_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_file_without_a_run_is_refused() -> None:
     assert refused(write_exported([])) == "ci.rec holds no recording"
+
+
+def test_a_file_that_grows_beyond_a_bound_is_not_decoded(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(history, recording(COLLECTED, X), whole=["tests/test_a.py"])
+    data = write_exported([stored(history)])
+    monkeypatch.setattr(recorded_file, "LARGEST", 100)
+    assert refused(data).startswith("the file holds more than")
+    with pytest.raises(UsageError, match="larger than"):
+        write_exported([stored(history)])

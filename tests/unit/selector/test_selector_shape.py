@@ -296,3 +296,30 @@ def test_an_annotation_that_may_fail_is_part_of_the_head(
     assert (head(old) != head(new)) is differs
     future = "from __future__ import annotations\n"
     assert head(future + old) == head(future + new)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "Enum",
+        "IntEnum",
+        "Flag",
+        "enum.StrEnum",
+        "metaclass=Meta",
+        "Own",
+        "Base",
+    ],
+)
+def test_constants_of_a_class_whose_machinery_reads_them_are_part_of_its_head(base: str) -> None:
+    text = (
+        "import enum\nfrom enum import *\nfrom pkg import Own\nclass Base(Enum): pass\n"
+        "class C({}):\n    a = 1\n"
+    )
+    assert "C.a" not in elements(text.format(base))
+
+
+def test_a_base_of_the_project_that_is_named_like_a_plain_one_is_not_plain() -> None:
+    text = "from {} import Protocol\nclass C(Protocol):\n    a = 1\n"
+    assert "C.a" in elements(text.format("typing"))
+    assert "C.a" not in elements(text.format("pkg.base"))
+    assert "C.a" not in elements(text.format(".base"))

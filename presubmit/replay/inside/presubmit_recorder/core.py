@@ -173,6 +173,7 @@ class Recorder:
             pass
         os.environ[CONTEXT] = self.current.name
         self.write(context)
+        self._mind_takeover(context)
         self._mind_limits(context)
 
     def drop(self, context):
@@ -211,18 +212,34 @@ class Recorder:
         tracer = self._tracer
         if not self.running or threading.current_thread() is not threading.main_thread():
             return
-        other = tracer.displaced()
-        if other:
-            for context in self._stack:
-                context.open.add("another tracer")
-            if sys.gettrace() is None:
+        if tracer.displaced():
+            self._lose("another tracer", session=tracer.misses_threads())
+            if not tracer.other_at_work():
                 tracer.stop()
                 tracer.start()
         elif not tracer.greenlets and "greenlet" in sys.modules:
-            for context in self._stack:
-                context.open.add("greenlets")
+            self._lose("greenlets", session=False)
             tracer.stop()
             tracer.start()
+
+    def _lose(self, why, session):
+        """Say of what is under way that not all of it was traced; of the session only where nothing else is.
+
+        What ran since the last context began or ended belongs to the innermost one, and the frames around it are
+        not traced to their end. `session`: something goes on untraced that outlives them.
+        """
+        inner = [context for context in self._stack if context.name != SESSION]
+        for context in self._stack if session or not inner else inner:
+            context.open.add(why)
+
+    def _mind_takeover(self, context):
+        """Stop where another tracer is at work after a test ended: none of what follows could be recorded."""
+        if self.running and len(self._stack) == 1 and self._tracer.other_at_work():
+            self.stopped = (
+                self.stopped or "another tracer took over in " + context.name.partition(":")[2]
+            )
+            self.stop()
+            self.write_session()
 
     def _mind_stale(self):
         """Say once that what runs is not what stands in the tree."""
@@ -231,7 +248,7 @@ class Recorder:
             self.line(kind="fault", error=_another_copy(self.places.stale))
 
     def _mind_limits(self, context):
-        if not context.name.startswith(TEST):
+        if not self.running or not context.name.startswith(TEST):
             return
         now = time.monotonic()
         if self._began is None:

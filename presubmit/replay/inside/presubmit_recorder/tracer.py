@@ -11,6 +11,7 @@ import importlib.util
 import os
 import sys
 import threading
+import weakref
 
 CORE = "ctrace"
 _NAME = "coverage.tracer"
@@ -58,10 +59,12 @@ class Tracer:
         self._data = {}
         self._cache = {}
         self._mine = None
+        self._threads = weakref.WeakSet()
         self.greenlets = False
 
     def start(self):
         """Trace this thread, and each that is started from now on."""
+        self._threads.update(threading.enumerate())  # those that are there were never traced
         threading.settrace(self._in_thread)
         self._mine = self._one()
         self._mine.start()
@@ -76,6 +79,20 @@ class Tracer:
     def displaced(self):
         """Tell whether another tracer took this one's place."""
         return sys.gettrace() is not self._mine or _thread_hook() != self._in_thread
+
+    def other_at_work(self):
+        """Tell whether another tracer traces now, this thread or those that will be started."""
+        if sys.gettrace() is not None:
+            return sys.gettrace() is not self._mine or _thread_hook() not in (
+                None,
+                self._in_thread,
+            )
+        return False
+
+    def misses_threads(self):
+        """Tell whether a thread runs that was started while this tracer was displaced."""
+        main = threading.main_thread()
+        return any(one is not main and one not in self._threads for one in threading.enumerate())
 
     def take(self):
         """Give the lines since the last call; the sets themselves stay, since running frames hold them."""
@@ -126,6 +143,7 @@ class Tracer:
 
     def _in_thread(self, frame, event, arg):
         sys.settrace(None)
+        self._threads.add(threading.current_thread())
         tracer = self._one()
         function = tracer.start()
         return function(frame, event, arg) if function is not None else None
