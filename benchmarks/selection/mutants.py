@@ -174,6 +174,7 @@ def _in_functions(tree: ast.Module) -> Iterator[ast.AST]:
 
 def _operators(path: str, text: _Text, tree: ast.Module) -> Iterator[Mutant]:
     for node in _in_functions(tree):
+        pairs: list[tuple[ast.expr, ast.AST, ast.expr]]
         if isinstance(node, ast.BinOp):
             pairs = [(node.left, node.op, node.right)]
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:

@@ -10,7 +10,7 @@ import tarfile
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 HERE: Final = Path(__file__).resolve().parent
 IGNORED: Final = (
@@ -62,7 +62,7 @@ class Side:
 
 def read_projects(path: Path = HERE / "projects.toml") -> dict[str, Project]:
     """Read every project, by name."""
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    table: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
     return {
         name: Project(
             name=name, **{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}

@@ -83,6 +83,8 @@ def read_events(lines: Iterable[str]) -> dict[str, Any]:
             case "finish":
                 finished = True
                 found["module"] = event["module"]
+            case _:
+                pass
     if not finished or found["collected"] is None:
         broken.append(EVERYTHING)
     return {**found, "outcomes": outcomes, "seconds": seconds, "broken": tuple(broken)}

@@ -157,7 +157,9 @@ def test_facts_of_several_files_join_to_modules() -> None:
 
 
 def test_absolute_paths_are_placed_below_the_root_that_the_build_had() -> None:
-    facts = BuildFacts(made_from={SO: ("a.o",), "a.o": ("/build/tree/src/a.c", "/usr/include/x.h")})
+    facts = BuildFacts(
+        made_from={SO: ("a.o",), "a.o": ("/build/tree/src/a.c", "/usr/include/x.h")}
+    )
     assert built_modules(facts, ["src/a.c", "usr/include/x.h"], root="/build/tree") == {
         "pkg._x": ("src/a.c",)
     }
