@@ -63,12 +63,13 @@ class Side:
 def read_projects(path: Path = HERE / "projects.toml") -> dict[str, Project]:
     """Read every project, by name."""
     table: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {
-        name: Project(
-            name=name, **{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
-        )
-        for name, entry in table.items()
-    }
+    found = {}
+    for name, entry in table.items():
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()
+        }
+        found[name] = Project(name=name, **values)
+    return found
 
 
 def run(
