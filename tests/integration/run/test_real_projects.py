@@ -14,8 +14,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.network]
 FAULT = ("src/markupsafe/_speedups.c", "*outp++ = 'l';", "*outp++ = 'L';")
 NEUTRAL = (
     "src/markupsafe/_speedups.c",
-    "#include <Python.h>",
-    "#include <Python.h>\n/* neutral */",
+    "Py_ssize_t delta = 0;",
+    "Py_ssize_t delta = 0L;",
 )
 
 
