@@ -225,7 +225,7 @@ def test_last_failed_runs_the_failures_alone_and_arguments_go_to_pytest(
 def test_a_second_run_of_the_same_tree_does_not_build_again(
     kitchen: Project, in_container: tuple[str, ...]
 ) -> None:
-    kitchen.edit("kitchen/pot.py", "return eggs", "return eggs  # same")
+    kitchen.edit("kitchen/pot.py", "return eggs", "return eggs or eggs")
     arguments = ("run", "--only", "tests", *in_container)
     assert kitchen.presubmit(*arguments).exit_code == 0
     again = kitchen.presubmit(*arguments)
@@ -235,12 +235,12 @@ def test_a_second_run_of_the_same_tree_does_not_build_again(
 def test_resume_reuses_green_steps_of_this_very_tree(
     kitchen: Project, in_container: tuple[str, ...]
 ) -> None:
-    kitchen.edit("kitchen/pot.py", "return eggs", "return (eggs)")
+    kitchen.edit("kitchen/pot.py", "return eggs", "return eggs or eggs")
     assert kitchen.presubmit("run", "--skip", "lint", *in_container).exit_code == 0
     done = kitchen.presubmit("run", "--skip", "lint", "--resume", *in_container)
     assert done.exit_code == 0, done.output
     assert [s["cached"] for s in done.run["steps"]] == [True] * len(done.run["steps"])
-    kitchen.edit("kitchen/pot.py", "return (eggs)", "return eggs + 1")
+    kitchen.edit("kitchen/pot.py", "return eggs or eggs", "return eggs + 1")
     changed = kitchen.presubmit("run", "--skip", "lint", "--resume", *in_container)
     assert changed.exit_code == 1
 
