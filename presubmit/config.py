@@ -197,6 +197,56 @@ class DocsConfig(Value, frozen=True, kw_only=True):
     ] = "auto"
 
 
+class BenchCommand(Value, frozen=True, kw_only=True):
+    """`[[bench.command]]`: any program as a benchmark."""
+
+    name: Annotated[str, Meta(min_length=1, description="What it is called.")]
+    run: Annotated[tuple[str, ...], Meta(min_length=1, description="The command, as a list.")]
+    json: Annotated[
+        str,
+        Meta(
+            description="File that it writes its numbers to, name to number; else the whole process is timed."
+        ),
+    ] = ""
+    files: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Patterns of the files that make it up; a change of the project that they import reaches it."
+        ),
+    ] = ()
+
+
+class BenchConfig(Value, frozen=True, kw_only=True):
+    """`[bench]`: microbenchmarks, base against head."""
+
+    command: Annotated[
+        tuple[BenchCommand, ...],
+        Meta(
+            description="Programs as benchmarks, `[[bench.command]]`: `name`, `run` (a list), `json`"
+            " (the file it writes name -> number to; else the process is timed), `files` (patterns of what it is made of)."
+        ),
+    ] = ()
+    paths: Annotated[
+        tuple[str, ...],
+        Meta(description="Patterns of the benchmark files to use; else all that are recognised."),
+    ] = ()
+    budget: Annotated[float, Meta(gt=0, description="Seconds for measuring, builds apart.")] = (
+        120.0
+    )
+    fail_above: Annotated[
+        float, Meta(gt=0, description="A confirmed slow-down of at least this fails: `0.05`.")
+    ] = 0.05
+    threads: Annotated[
+        int, Meta(ge=1, description="Threads that numeric libraries may use while measuring.")
+    ] = 1
+    timeout: Annotated[
+        float, Meta(gt=0, description="Seconds that one turn of a benchmark may take.")
+    ] = 60.0
+    env: Annotated[
+        tuple[str, ...], Meta(description="Variables of benchmarks, `NAME=value`.")
+    ] = ()
+
+
 class ReplayConfig(Value, frozen=True, kw_only=True):
     """`[replay]`: how jobs of upstream's workflows are replayed."""
 
@@ -242,6 +292,7 @@ class Config(Value, frozen=True, kw_only=True):
     tests: TestsConfig = TestsConfig()
     lint: LintConfig = LintConfig()
     docs: DocsConfig = DocsConfig()
+    bench: BenchConfig = BenchConfig()
     replay: ReplayConfig = ReplayConfig()
     upstream: Annotated[
         str,
@@ -261,6 +312,7 @@ TABLES: Final[Mapping[str, type[Value]]] = {
     "tests": TestsConfig,
     "lint": LintConfig,
     "docs": DocsConfig,
+    "bench": BenchConfig,
     "replay": ReplayConfig,
 }
 
@@ -290,6 +342,7 @@ GUARDED_ON_HOST: Final = (
     "build.before",
     "tests.command",
     "lint.commands",
+    "bench.command",
     "actions",
 )
 

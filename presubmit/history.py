@@ -23,6 +23,10 @@ create table if not exists step (key text primary key, seconds real not null, at
 create table if not exists test_file (path text primary key, seconds real not null, outcome text not null, at text not null);
 create table if not exists lock (key text primary key, lines text not null);
 create table if not exists taken (key text primary key, value text not null, at integer not null);
+create table if not exists benchmark (
+    name text not null, tree text not null, value real not null, ratio real not null, at text not null,
+    primary key (name, tree)
+);
 create table if not exists evidence (key text primary key, result text not null, at text not null);
 """
 
@@ -133,6 +137,27 @@ class History:
         """Give the test files that failed when they last ran."""
         rows = self._read("select path from test_file where outcome = 'failed'")
         return frozenset(str(path) for (path,) in rows)
+
+    def benchmark_points(self, name: str) -> tuple[tuple[str, str, float, float], ...]:
+        """Give what was measured of a benchmark, oldest first: when, tree, value, ratio to its base then."""
+        rows = self._read(
+            "select at, tree, value, ratio from benchmark where name = ? order by at", name
+        )
+        return tuple((str(at), str(tree), float(v), float(r)) for at, tree, v, r in rows)
+
+    def benchmark_names(self) -> tuple[str, ...]:
+        """Give the benchmarks of which something is known."""
+        return tuple(
+            str(it[0]) for it in self._read("select distinct name from benchmark order by name")
+        )
+
+    def write_benchmarks(self, tree: str, points: Mapping[str, tuple[float, float]]) -> None:
+        """Remember of each benchmark its value (seconds, mostly) and the ratio to the base, by tree."""
+        if points:
+            self._write(
+                "insert or replace into benchmark values (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ'))",
+                [(name, tree, value, ratio) for name, (value, ratio) in points.items()],
+            )
 
     def evidence(self, key: str) -> str | None:
         """Give the stored green result of a step with this key, as JSON, or None."""

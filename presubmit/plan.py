@@ -13,10 +13,13 @@ import msgspec
 from presubmit import convention
 from presubmit.config import UPSTREAM, TestsConfig, without_upstream
 from presubmit.errors import UsageError
+from presubmit.plan_bench import bench_steps, for_benchmarks
+from presubmit.runners import pytest, runner_of
 from presubmit.selector import shards
 from presubmit.selector.shards import Shard, Share
 from presubmit.selector.workers import xdist_options
 from presubmit.values import (
+    Benchmarks,
     Build,
     ChosenTest,
     Definition,
@@ -27,12 +30,14 @@ from presubmit.values import (
     Mode,
     Plan,
     PlanStep,
+    PureTwin,
     Role,
     Selection,
     Syntax,
     Tests,
     Tier,
     Value,
+    assigned,
     counted,
     encode,
 )
@@ -109,10 +114,13 @@ def make_plan(
     seconds: Mapping[str, float],
     clean_build: bool = False,
     step_seconds: Callable[[str], float | None] = lambda _: None,
+    besides: Sequence[str] = (),
+    benchmarks: Benchmarks | None = None,
 ) -> Plan:
     """Say which steps a run takes, in order, and what it leaves out and why.
 
-    `seconds` holds the last known seconds of test files. Raises UsageError where --only or --skip names no step.
+    `seconds` holds the last known seconds of test files; `besides` names the further test commands of upstream's job,
+    with their variables. Raises UsageError where --only or --skip names no step.
     """
     left_out: list[str] = []
     lint = _lint_steps(change, facts, config, left_out)
@@ -129,27 +137,29 @@ def make_plan(
         seconds=seconds,
         left_out=left_out,
     )
+    tests += _twin_steps(selection, facts, config, ask, division=division, besides=besides)
     docs = _docs_steps(change, facts, config, ask, left_out)
-    needs_build = any(step.needs for step in (*tests, *docs))
+    bench = bench_steps(benchmarks, left_out, on_path=_installs_nothing(facts, config))
+    needs_build = any(step.needs for step in (*tests, *docs, *bench))
     build = _build_steps(change, facts, config, needs_build=needs_build, clean=clean_build)
     if any(isinstance(step.work, Tests) and step.work.record is not None for step in tests):
         build = [_for_recording(step, config.config.tests.record) for step in build]
+    if bench:
+        build = [for_benchmarks(step, bench) for step in build]
     if build and ask.tier is Tier.QUICK and facts.native and not needs_build:
         build = []
         left_out.append("build: tier quick builds no extension modules")
     elif not build:
         left_out.append("build: nothing in this change needs one")
-    steps = _chosen((*lint, *build, *tests, *docs), ask)
+    steps = _chosen((*lint, *build, *tests, *docs, *bench), ask)
     tested = any(step.role is Role.TESTS for step in steps)
     incomplete = [f"--only {name}" for name in ask.only] + [f"--skip {name}" for name in ask.skip]
     incomplete += [f"--shard {ask.shard}"] if division.elsewhere else []
-    unavailable = ("benchmarks: this version of presubmit does not run them",)
     return Plan(
         tier=ask.tier,
         steps=tuple(_with_seconds(step, step_seconds) for step in steps),
         left_out=tuple(left_out),
         incomplete=tuple(incomplete),
-        unavailable=unavailable if ask.tier is Tier.FULL else (),
         budget_cut=division.cut if tested else (),
         elsewhere=division.elsewhere if tested or not tests else (),
     )
@@ -537,26 +547,12 @@ def _test_steps(
     native = any(convention.is_native(p) for f in change.files for p in f.paths)
     steps = []
     for number, part in enumerate(shares, start=1):
-        work = Tests(
-            command=(),
-            mode=Mode.SCOPED if part.files else division.mode,
-            files=part.files,
-            ids=ask.ids,
-            within=part.within,
-            without=part.without,
+        work = msgspec.structs.replace(
+            _tests_work(facts, config, ask, part, division.mode),
             record=record,
             shard=number,
             shards=len(shares),
-            arguments=ask.arguments,
-            retries=tests.retries if ask.retries is None else ask.retries,
-            max_retried=tests.max_retried,
-            exit_first=ask.exit_first,
             extensions_changed=native and bool(facts.native),
-            off_path=config.config.build.mode == "wheel",
-            on_path=config.config.build.mode == "none"
-            or (config.config.build.mode == "auto" and facts.backend is None),
-            project=str(facts.project.table("project").get("name", "")),
-            timeout=tests.timeout,
         )
         work = with_command(work, config)
         if number == 1:
@@ -576,6 +572,107 @@ def _test_steps(
     return steps
 
 
+def _tests_work(facts: Facts, config: Sourced, ask: Ask, part: Share, mode: Mode) -> Tests:
+    """Say how one process runs its part of the tests, its command apart."""
+    tests, build = config.config.tests, config.config.build
+    return Tests(
+        command=(),
+        mode=Mode.SCOPED if part.files else mode,
+        files=part.files,
+        ids=ask.ids,
+        within=part.within,
+        without=part.without,
+        arguments=ask.arguments,
+        retries=tests.retries if ask.retries is None else ask.retries,
+        max_retried=tests.max_retried,
+        exit_first=ask.exit_first,
+        off_path=build.mode == "wheel",
+        on_path=_installs_nothing(facts, config),
+        project=str(facts.project.table("project").get("name", "")),
+        timeout=tests.timeout,
+    )
+
+
+def _installs_nothing(facts: Facts, config: Sourced) -> bool:
+    """Tell whether the tree's root must be put on the import path, since no build installs the project."""
+    mode = config.config.build.mode
+    return mode == "none" or (mode == "auto" and facts.backend is None)
+
+
+SECOND_RUN: Final = "tests.pure"
+"""How the ids of steps begin that run tests once more, with Python in place of an extension module."""
+
+
+def _twin_steps(
+    selection: Selection,
+    facts: Facts,
+    config: Sourced,
+    ask: Ask,
+    *,
+    division: _Division,
+    besides: Sequence[str],
+) -> list[PlanStep]:
+    """Run the affected tests once more for each variable that loads changed Python in place of an extension module.
+
+    Those with variables of upstream's or the user's own run that way already.
+    """
+    given = assigned(config.config.tests.env)
+    by_variable: dict[str, list[PureTwin]] = {}
+    for twin in selection.twins if ask.tier is not Tier.QUICK or not facts.native else ():
+        if not given.get(twin.variable):
+            by_variable.setdefault(twin.variable, []).append(twin)
+    steps: list[PlanStep] = []
+    for variable, twins in by_variable.items():
+        asked = bool(ask.arguments or ask.ids)
+        files = None if asked else _files_of_twins(twins, division, ask)
+        if files is not None and not files and division.mode is not Mode.ALL:
+            continue
+        value, origin = _upstream_value(variable, besides)
+        work = with_command(
+            _tests_work(facts, config, ask, Share(files=files or ()), Mode.ALL), config
+        )
+        work = msgspec.structs.replace(
+            work,
+            env=(*work.env, f"{variable}={value}"),
+            pure=tuple(dict.fromkeys(name for twin in twins for name in twin.modules)),
+        )
+        steps.append(
+            PlanStep(
+                id=SECOND_RUN if not steps else f"{SECOND_RUN}{len(steps) + 1}",
+                role=Role.TESTS,
+                title=f"tests with {variable}={value}",
+                work=work,
+                origin=origin or f"convention: {twins[0].path} is loaded with {variable} alone",
+                why=f"{twins[0].path} stands in for {twins[0].native}, which the other tests load",
+                needs=("build.1",),
+            )
+        )
+    return steps
+
+
+def _files_of_twins(
+    twins: Sequence[PureTwin], division: _Division, ask: Ask
+) -> tuple[str, ...] | None:
+    """Give the test files that this machine runs again within the budget; None: all of the suite."""
+    kept = {test.path for test in division.kept}
+    every = any(not twin.tests for twin in twins)
+    if every and ask.shard is None and not division.cut:
+        return None
+    wanted = dict.fromkeys(test for twin in twins for test in twin.tests or sorted(kept))
+    if ask.shard is not None:
+        return tuple(path for path in wanted if path in kept)
+    return tuple(path for path in wanted if path not in division.cut)
+
+
+def _upstream_value(variable: str, besides: Sequence[str]) -> tuple[str, str]:
+    """Give the value that upstream's own job sets a variable to, and where; else `1`."""
+    for command in besides:
+        found = re.match(rf"(?:[A-Z_]\w*=\S* )*?{variable}=(\S+) .*\((\S+?)(?::? .*)?\)$", command)
+        if found is not None:
+            return found[1], found[2]
+    return "1", ""
+
+
 def _recording(
     tests: TestsConfig, division: _Division, ask: Ask, seconds: Mapping[str, float]
 ) -> tuple[float | None, str]:
@@ -584,6 +681,9 @@ def _recording(
     A recorded run takes up to twice as long, so it is one only where that costs less than a minute, or where nobody
     knows: the recorder then stops by itself.
     """
+    runner = runner_of(tests.command)
+    if not runner.RECORDS:
+        return None, f"recording: runs of {runner.NAME} are not recorded" * (tests.record == "yes")
     if tests.record == "yes":
         return WITHOUT_END, ""
     if tests.record == "no" or ask.arguments or ask.ids or ask.budget is not None:
@@ -660,6 +760,7 @@ def _expected(
 def planned_tests(plan: Plan) -> tuple[str, ...]:
     """Give what the test steps run: files, and ids where a file is narrowed; nothing where all of the suite runs."""
     works = [step.work for step in plan.steps if isinstance(step.work, Tests)]
+    works = [work for work in works if not work.pure] or works
     parted = {one.partition("::")[0] for work in works for one in work.without}
     units = (unit for work in works for unit in shards.units_of(work.files, work.within))
     found = (path if (path := unit.partition("::")[0]) in parted else unit for unit in units)
@@ -707,6 +808,7 @@ def _docs_steps(
                 work=Doctests(
                     command=_BY_CONVENTION
                     if _of_upstream(config, "tests.command")
+                    or runner_of(config.config.tests.command) is not pytest
                     else config.config.tests.command,
                     files=modules,
                 ),

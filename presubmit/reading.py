@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from presubmit.bench.values import BenchAsk
 from presubmit.change import read_change, read_repository
 from presubmit.change.authors import read_circle
 from presubmit.change.coedit import coedit_scores, read_edits
@@ -22,13 +23,14 @@ from presubmit.config import (
 )
 from presubmit.errors import ConfigError, PresubmitError, UsageError
 from presubmit.report.folder import find_run, read_run
+from presubmit.runners import runner_of
 from presubmit.selector import SqliteCache, choose, make_scene, read_tree
 from presubmit.selector.ranking import Signals, rank
-from presubmit.selector.recorded_scene import StaticSetting, by_recordings
 from presubmit.selector.recorded_store import read_stored, setting_of
 from presubmit.selector.shards import recorded_seconds
 from presubmit.trees import TreeReader
 from presubmit.values import (
+    Benchmarks,
     Change,
     ChosenTest,
     FileStatus,
@@ -41,13 +43,14 @@ from presubmit.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from presubmit.change.repository import Repository
     from presubmit.config import Sourced
     from presubmit.history import History
     from presubmit.plan import Ask, Facts
     from presubmit.selector import Layout
+    from presubmit.selector.recorded_scene import StaticSetting
     from presubmit.selector.shards import Shard
 
 
@@ -78,6 +81,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     shard: Shard | None = None
     """Which machine this is, of several that share the tests."""
     allow_partial: bool = False
+    bench: BenchAsk = BenchAsk()
     config: dict[str, Any] = {}
     """Options of the configuration that the command line sets."""
     arguments: tuple[str, ...] = ()
@@ -210,7 +214,9 @@ def read_selection(
             ],
             cache=cache,
         )
-        scene = make_scene(change, tree, config.tests.rules)
+        runner = runner_of(config.tests.command)
+        collects = runner.collects(config.tests.command)
+        scene = make_scene(change, tree, config.tests.rules, collects=collects)
         chosen = choose(
             change,
             scene,
@@ -218,8 +224,11 @@ def read_selection(
             always=config.tests.always,
             full_if=config.tests.full_if,
         )
-        runs = read_stored(history, setting) if history is not None else ()
+        told = history if runner.RECORDS else None
+        runs = read_stored(told, setting) if told is not None else ()
         if runs and tests == "affected":
+            from presubmit.selector.recorded_scene import by_recordings  # noqa: PLC0415 - see _static
+
             chosen = by_recordings(change, scene, chosen, runs, _static(reading))
     if tests == "all" and chosen.mode is Mode.NONE:
         chosen = _everything(scene.layout.tests)
@@ -236,6 +245,9 @@ def _everything(tests: Iterable[str]) -> Selection:
 
 def _static(reading: Reading) -> StaticSetting:
     """Give what the static choice is made with, to make it again for what changed since a recorded run."""
+    # Where nothing is recorded, nothing of this is loaded.
+    from presubmit.selector.recorded_scene import StaticSetting  # noqa: PLC0415
+
     tests = reading.config.config.tests
     repository = reading.repository
 
@@ -312,7 +324,29 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     facts: Facts
 
 
-def plan_run(reading: Reading, options: RunOptions, history: History, *, clean: bool) -> Planned:
+def _read_benchmarks(reading: Reading, options: RunOptions) -> Benchmarks | None:
+    """Read the benchmarks where some may be wanted; looking for them costs."""
+    if options.tier is not Tier.FULL and not any(it.startswith("bench") for it in options.only):
+        return None
+    from presubmit.bench_reading import read_benchmarks  # noqa: PLC0415 - only here
+
+    return read_benchmarks(
+        reading.change,
+        reading.base_reader,
+        reading.head_reader,
+        reading.config.config.bench,
+        options.bench,
+    )
+
+
+def plan_run(
+    reading: Reading,
+    options: RunOptions,
+    history: History,
+    *,
+    clean: bool,
+    besides: Sequence[str] = (),
+) -> Planned:
     """Select and plan; an unchanged tree gives an empty plan, unless tests were asked for by name."""
     from presubmit.facts import read_changed_definitions, read_facts  # noqa: PLC0415 - 0.1 s
     from presubmit.plan import make_plan  # noqa: PLC0415
@@ -333,7 +367,9 @@ def plan_run(reading: Reading, options: RunOptions, history: History, *, clean: 
         history=history,
     )
     ask = read_ask(options, Path(reading.change.top))
-    if reading.change.files or ask.arguments or ask.ids or options.tests == "all":
+    benchmarks = _read_benchmarks(reading, options)
+    asked = ask.arguments or ask.ids or options.tests == "all" or options.bench.self_test
+    if reading.change.files or asked:
         plan = make_plan(
             reading.change,
             selection,
@@ -343,6 +379,8 @@ def plan_run(reading: Reading, options: RunOptions, history: History, *, clean: 
             seconds=_seconds(reading, options, history, setting),
             clean_build=clean,
             step_seconds=history.step_seconds,
+            besides=besides,
+            benchmarks=benchmarks,
         )
     else:
         plan = Plan(tier=options.tier, steps=(), left_out=("everything: the change is empty",))

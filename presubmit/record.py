@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from presubmit.errors import ExitCode, PresubmitError
+from presubmit.errors import ExitCode, PresubmitError, UsageError
 from presubmit.history import History
 from presubmit.reading import plan_run, read_all
 from presubmit.recording import keep_recording
@@ -20,6 +20,7 @@ from presubmit.replay.runner import SessionRunner, Watcher
 from presubmit.replay.tests import recording_name
 from presubmit.report.folder import own_folder
 from presubmit.results.seconds import rows_of
+from presubmit.runners import runner_of
 from presubmit.selector.recorded_index import COLLECT, SESSION, TEST
 from presubmit.selector.recorded_sound import unsound
 from presubmit.selector.recorded_store import read_stored, setting_of, without_parameters
@@ -71,6 +72,12 @@ def cmd_record(options: RunOptions, terminal: Terminal, environ: Mapping[str, st
         checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh, keep=KEEP)
         where = find_where(reading, options, stack, connecting)
         reading, taken = take_options(reading, options, where, environ, history)
+        runner = runner_of(reading.config.config.tests.command)
+        if not runner.RECORDS:
+            raise UsageError(
+                f"the tests are run by {runner.NAME}, whose runs are not recorded",
+                hint="files are chosen by what they import; `tests.command` can name pytest",
+            )
         for note in (
             *reading.warnings,
             *where.notes,
@@ -81,7 +88,7 @@ def cmd_record(options: RunOptions, terminal: Terminal, environ: Mapping[str, st
         clean = checkout.needs_clean_build or options.fresh
         planned = plan_run(reading, options, history, clean=clean)
         done = () if options.fresh else _sound_files(_of_tree(reading, history))
-        plan = without_files(planned.plan, done, planned.layout.tests)
+        plan = without_files(without_second_runs(planned.plan), done, planned.layout.tests)
         if done:
             terminal.line(f"{counted(len(done), 'test file')} recorded before on this tree")
         seconds = history.test_seconds()
@@ -91,6 +98,12 @@ def cmd_record(options: RunOptions, terminal: Terminal, environ: Mapping[str, st
             seconds=seconds,
             took=time.monotonic() - began,
         )
+
+
+def without_second_runs(plan: Plan) -> Plan:
+    """Leave out the steps in which tests do without an extension module: a record is of how they usually run."""
+    steps = [it for it in plan.steps if not (isinstance(it.work, Tests) and it.work.pure)]
+    return msgspec.structs.replace(plan, steps=tuple(steps))
 
 
 def without_files(plan: Plan, done: Collection[str], known: Collection[str]) -> Plan:

@@ -24,10 +24,18 @@ from presubmit.plan import build_work, duration_key, with_command
 from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
 from presubmit.recording import keep_recording
 from presubmit.replay.base import Base, ask_base, make_question
+from presubmit.replay.compare import run_comparison
 from presubmit.replay.lanes import Place
 from presubmit.replay.perform import KEEP, Head, Lanes, evidence_key, resumed, run_head
 from presubmit.replay.runner import SessionRunner, Watcher
 from presubmit.replay.sessions import EarlySession
+from presubmit.report.bench import (
+    comparison_lines,
+    points_of,
+    read_comparison,
+    render_comparison,
+)
+from presubmit.report.bench_plot import render_plot
 from presubmit.report.folder import (
     new_run_folder,
     point_last,
@@ -44,6 +52,7 @@ from presubmit.upstream_options import Taken, said_of
 from presubmit.upstream_taking import take_options
 from presubmit.values import (
     BaseResults,
+    Benchmarks,
     Definition,
     Mode,
     Outcome,
@@ -107,7 +116,8 @@ def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) ->
         raw = reading
         known = where if missing is None else None
         reading, taken = take_options(reading, options, known, environ, history)
-        planned = plan_run(reading, options, history, clean=clean)
+        besides = taken.besides.get("tests", ())
+        planned = plan_run(reading, options, history, clean=clean, besides=besides)
         # A change with nothing to check needs no engine.
         if missing is not None and planned.plan.steps:
             raise missing
@@ -181,6 +191,8 @@ class _Run:
         self.folder = new_run_folder(self.top, reading.change.target.tree)
         self.results: dict[str, StepResult] = {}
         self.shown: dict[str, Outcome] = {}
+        self._known_base: Base | None = None
+        self._known_mirror: tuple[Mirror, bool] | None = None
         self.lock = threading.Lock()
         self.facts = RunFacts(
             started=now(),
@@ -203,7 +215,10 @@ class _Run:
             fresh=options.fresh,
         )
         watcher = Watcher(
-            started=terminal.started, progressed=terminal.progressed, ended=self._show
+            started=terminal.started,
+            progressed=terminal.progressed,
+            ended=self._show,
+            said=lambda text: terminal.line(f"        {text}"),
         )
         self.runner = SessionRunner(self.folder, watcher)
         (self.folder / "plan.json").write_bytes(encode(planned.plan))
@@ -259,7 +274,10 @@ class _Run:
             self._take_patch(lanes)
         if self.runner.stopped:
             return BaseResults(reason=self.runner.stopped)
-        return self._ask_base(stack, lanes)
+        asked = self._ask_base(stack, lanes)
+        if any(isinstance(step.work, Benchmarks) for step in self.plan.steps):
+            run_comparison(self.plan, head, self._base(stack), lanes, dict(self.results))
+        return asked
 
     def _lint_mirror(self, stack: ExitStack) -> Mirror:
         mirror = stack.enter_context(open_lane_mirror(self.reading, "lint"))
@@ -276,7 +294,6 @@ class _Run:
             (self.folder / "fix.patch").write_bytes(patch)
 
     def _ask_base(self, stack: ExitStack, lanes: Lanes) -> BaseResults:
-        reading = self.reading
         if self.options.check_base == "never":
             return BaseResults(reason="the base was not asked (--check-base never)")
         touched = self.touched()
@@ -285,6 +302,19 @@ class _Run:
         )
         if question.empty and self.options.check_base != "always":
             return BaseResults(reason="nothing had to be asked of the base")
+        base = self._base(stack)
+        for name in ("build.1", "tests", *(one.step for one in question.twins), "reproduces"):
+            self.terminal.know(_titled(name), prefix="base.")
+        return ask_base(question, base, lanes)
+
+    def _base(self, stack: ExitStack) -> Base:
+        """Give what asking the base needs; made once."""
+        if self._known_base is None:
+            self._known_base = self._make_base(stack)
+        return self._known_base
+
+    def _make_base(self, stack: ExitStack) -> Base:
+        reading = self.reading
         layout = make_layout(tuple(reading.base_reader.blobs), _configs(reading))
         # The base's own workflows say how the base is built.
         config = take_options(
@@ -293,7 +323,7 @@ class _Run:
         facts = read_facts(
             reading.base_reader, config.config, layout, plain=without_upstream(config)
         )
-        base = Base(
+        return Base(
             place=self.place,
             runner=self.runner,
             change=self.change,
@@ -304,14 +334,14 @@ class _Run:
             definitions=self._base_definitions,
             say=lambda text: self.terminal.line(f"  base  {text}", "dim"),
         )
-        for name in ("build.1", "tests", "reproduces"):
-            self.terminal.know(_titled(name), prefix="base.")
-        return ask_base(question, base, lanes)
 
     def _base_mirror(self, stack: ExitStack) -> tuple[Mirror, bool]:
-        mirror = stack.enter_context(open_lane_mirror(self.reading, "base"))
-        report = mirror.checkout(self.change.base.commit, clean=self.options.fresh, keep=KEEP)
-        return mirror, report.needs_clean_build or self.options.fresh
+        if self._known_mirror is None:
+            mirror = stack.enter_context(open_lane_mirror(self.reading, "base"))
+            report = mirror.checkout(self.change.base.commit, clean=self.options.fresh, keep=KEEP)
+            self._known_mirror = mirror, report.needs_clean_build or self.options.fresh
+            return self._known_mirror
+        return self._known_mirror[0], False  # what was built since is of this very commit
 
     def _base_definitions(self, paths: Sequence[str]) -> tuple[Definition, ...]:
         reader = self.reading.base_reader
@@ -368,6 +398,8 @@ class _Run:
             self._keep_recording(step.work, result)
         if is_stopped(result):
             return  # a file that was cut off took longer than what is known of it
+        if isinstance(step.work, Tests) and step.work.pure:
+            return  # how the tests do without the extension module is no news of how they usually do
         known = self.history.test_seconds()
         self.history.write_tests(rows_of(step.work, result.cases, known))
 
@@ -385,6 +417,18 @@ class _Run:
     def _show(self, result: StepResult) -> None:
         self.shown[result.id] = result.outcome
         self.terminal.ended(self._settled(result))
+        if result.role is Role.BENCH:
+            self._show_comparison()
+
+    def _show_comparison(self) -> None:
+        """Print the table of benchmarks, and keep the same as a plot."""
+        comparison = read_comparison(self.folder)
+        if comparison is None:
+            return
+        for text, style in comparison_lines(comparison):
+            self.terminal.line(text, style)
+        (self.folder / "bench.svg").write_text(render_plot(comparison), encoding="utf-8")
+        self.history.write_benchmarks(self.change.target.tree, points_of(comparison))
 
     def _settled(self, result: StepResult) -> StepResult:
         """Give a result as it stands where the budget has ended; before that, and for other ends, as it is."""
@@ -446,6 +490,9 @@ class _Run:
         self._write(verdict, running=False)
         taken = (*said_of(self.taken), *self.taken.problems, *self.taken.notes)
         report = render_report(self.facts, results, verdict, seconds, taken=taken)
+        comparison = read_comparison(self.folder)
+        if comparison is not None:
+            report += render_comparison(comparison)
         (self.folder / "report.md").write_text(report, encoding="utf-8", errors="backslashreplace")
         from presubmit.results.junit import write_junit  # noqa: PLC0415 - only where there are cases
 
@@ -489,4 +536,11 @@ def _titled(name: str) -> PlanStep:
         "reproduces": "new tests on the base's code",
     }
     work = Tests(command=(), mode=Mode.ALL)
-    return PlanStep(id=name, role=Role.TESTS, title=titles[name], work=work, origin="", why="")
+    return PlanStep(
+        id=name,
+        role=Role.TESTS,
+        title=titles.get(name, titles["tests"]),
+        work=work,
+        origin="",
+        why="",
+    )

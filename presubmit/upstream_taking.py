@@ -195,7 +195,7 @@ def _ourselves() -> str:
     folders = [Path(path) for path, _, _ in os.walk(own / "upstream")]
     files = [
         entry
-        for folder in (*folders, own, own / "upstream_options")
+        for folder in (*folders, own, own / "upstream_options", own / "runners")
         for entry in os.scandir(folder)
     ]
     newest = max(entry.stat().st_mtime_ns for entry in files if entry.name.endswith(".py"))

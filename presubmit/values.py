@@ -152,6 +152,20 @@ class LeftOut(Value, frozen=True, kw_only=True):
     reasons: tuple[Reason, ...]
 
 
+class PureTwin(Value, frozen=True, kw_only=True):
+    """A changed Python module that an extension module is loaded in place of, unless a variable says otherwise."""
+
+    path: str
+    modules: tuple[str, ...]
+    """Every dotted name that it may be imported by."""
+    native: str
+    """The extension module."""
+    variable: str
+    """The environment variable that has the tests load the Python module."""
+    tests: tuple[str, ...] = ()
+    """The test files that depend on it, whatever a recorded run saw; empty: all."""
+
+
 class Selection(Value, frozen=True, kw_only=True):
     """The chosen test files, and what could not be decided (which only ever widens the choice)."""
 
@@ -168,6 +182,8 @@ class Selection(Value, frozen=True, kw_only=True):
     """The test files that were not chosen."""
     notes: tuple[str, ...] = ()
     """What the chosen tests do not run although the change touches it."""
+    twins: tuple[PureTwin, ...] = ()
+    """What they run in a second run only, with another variable each."""
 
 
 # --- Plan -----------------------------------------------------------------------------------------------------------
@@ -180,6 +196,8 @@ class Role(StrEnum):
     BUILD = "build"
     TESTS = "tests"
     DOCS = "docs"
+    BENCH = "bench"
+    """Microbenchmarks, base against head."""
     UPSTREAM = "upstream"
     """A job of upstream's workflows, replayed as it is written."""
 
@@ -255,6 +273,8 @@ class Build(Value, frozen=True, kw_only=True, tag="build"):
     """`NAME=value`, for the project's own code."""
     record: str = "no"
     """Whether tests are recorded in its environment: `no`, `auto`, or `yes` (what failed to install is tried again)."""
+    beside: tuple[str, ...] = ()
+    """Requirements for benchmarks, installed beside the environment: what is tested must not see them."""
     otherwise: Build | None = None
     """The same by convention: what is done where that cannot be installed which upstream's jobs install."""
     timeout: float = 7200.0
@@ -290,6 +310,8 @@ class Tests(Value, frozen=True, kw_only=True, tag="tests"):
     """Tests see the installed package only: the sources are off the import path (mode `wheel`)."""
     on_path: bool = False
     """Nothing is installed: the tree's root is put on the import path."""
+    pure: tuple[str, ...] = ()
+    """The names of the Python module that `env` loads in place of an extension module; one must be loaded."""
     project: str = ""
     env: tuple[str, ...] = ()
     """`NAME=value`."""
@@ -323,7 +345,110 @@ class Replay(Value, frozen=True, kw_only=True, tag="replay"):
     """`ci.yml/tests(python=3.12,os=ubuntu)`."""
 
 
-Work = Syntax | LintCommand | Build | Tests | Docstrings | Doctests | Replay
+class Adapter(StrEnum):
+    """Whose benchmark files they are; each has one module inside the box."""
+
+    ASV = "asv"
+    PYTEST = "pytest"
+    """pytest-benchmark, and pytest-codspeed."""
+    TORCH = "torch"
+    """Scripts with `torch.utils.benchmark.Timer`."""
+    COMMAND = "command"
+    """Whole processes: `[[bench.command]]`."""
+
+
+class Suite(Value, frozen=True, kw_only=True):
+    """Benchmark files that one adapter reads together."""
+
+    adapter: Adapter
+    root: str
+    """The folder of the suite in the tree (`benchmarks`), for a command the name."""
+    files: tuple[str, ...]
+    """Paths in the tree, sorted."""
+    origin: str
+    """Where it was found: `asv.conf.json`, `tests/bench_x.py`, `config bench.command`."""
+    command: tuple[str, ...] = ()
+    """For a command: what is run."""
+    json: str = ""
+    """For a command: the file that it writes its numbers to; empty: the process itself is timed."""
+    timeout: float = 60.0
+    """Seconds for one turn of one benchmark."""
+
+
+class BenchSettings(Value, frozen=True, kw_only=True):
+    """How benchmarks are measured and decided (facts/bench.md, section 4). All times are seconds."""
+
+    looks: tuple[int, ...] = (7, 10, 13, 17, 22)
+    """After so many pairs the data are looked at."""
+    alpha: float = 0.0158
+    """Two-sided, at every look: Pocock's for five looks at 5 % in all."""
+    ignore: float = 0.01
+    """A difference that is not worth a word: slower and faster lie beyond it."""
+    care: float = 0.03
+    """Only an interval within this is `same`."""
+    fail_above: float = 0.05
+    """A confirmed slow-down of at least this fails."""
+    turn: float = 0.010
+    """One turn."""
+    turns: int = 8
+    """Turns of each side in one pair of processes."""
+    warm: int = 2
+    """Calls before the first turn."""
+    budget: float = 120.0
+    """For all measuring; builds are not counted."""
+    threads: int = 1
+    seed: int = 0
+
+
+class Benchmarks(Value, frozen=True, kw_only=True, tag="benchmarks"):
+    """Compare the microbenchmarks that the change can reach, base against head."""
+
+    suites: tuple[Suite, ...]
+    reached: dict[str, str]
+    """The benchmark files that the change can reach, with the reason; commands by their suite's root."""
+    left_out: dict[str, str] = {}
+    """The others, and why."""
+    bodies: dict[str, tuple[str, ...]] | None = None
+    """Where only bodies of functions changed: them, by file. Then a benchmark that runs none of them is left out."""
+    files: tuple[str, ...] = ()
+    """What the change does to benchmark files and their helpers: head's are run on both sides."""
+    only: tuple[str, ...] = ()
+    """Patterns of ids, as the user gave them."""
+    every: bool = False
+    """All benchmarks, whatever the change reaches."""
+    self_test: bool = False
+    """The base against a second copy of itself (`--aa`)."""
+    strict: bool = False
+    """An `unsure` answer leaves the step incomplete."""
+    counts: str = "auto"
+    """Instruction counts: `auto` (where they can be had), `yes`, `no`."""
+    profile: str = ""
+    """The benchmark of which both sides are profiled."""
+    watch: tuple[str, ...] = ()
+    """Top-level modules of the project: both sides prove which files of them they loaded."""
+    changed: tuple[str, ...] = ()
+    """The dotted names of changed modules: where both sides load one, it must differ."""
+    native: bool = False
+    """The change touches native sources: of the loaded extension modules one must differ."""
+    on_path: bool = False
+    """Nothing is installed: the tree's root is put on the import path."""
+    problems: tuple[str, ...] = ()
+    """Benchmark files that could not be read."""
+    removed: tuple[str, ...] = ()
+    """Benchmark files that only the base has."""
+    base: str = ""
+    """The base's commit."""
+    head: str = ""
+    """The tree under test."""
+    dirty: bool = False
+    """Head is no commit: the worktree, or what is staged."""
+    settings: BenchSettings = BenchSettings()
+    env: tuple[str, ...] = ()
+    """`NAME=value`."""
+    timeout: float = 7200.0
+
+
+Work = Syntax | LintCommand | Build | Tests | Docstrings | Doctests | Benchmarks | Replay
 
 
 class PlanStep(Value, frozen=True, kw_only=True):
@@ -489,6 +614,8 @@ class BaseResults(Value, frozen=True, kw_only=True):
     lint: dict[str, StepResult] = {}
     """The lint and docs steps with findings, run on the base's version of the files, by step id."""
     reproduces: tuple[Reproduces, ...] = ()
+    by_step: dict[str, BaseResults] = {}
+    """What was asked for one step alone, since its tests run with variables of its own."""
 
 
 # --- Verdict --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.errors import ExitCode
-from presubmit.plan import planned_tests
+from presubmit.plan import SECOND_RUN, planned_tests
 from presubmit.values import (
     BaseResults,
     Case,
@@ -155,6 +155,11 @@ def _failures(
     failing = [case for case in result.cases if case.outcome in FAILING]
     if failing:
         total = sum(len(r.cases) for r in results)
+        if result.id.startswith(SECOND_RUN):
+            # What the usual tests did on the base says nothing of these.
+            nothing = msgspec.structs.replace(base, tests=(), absent=())
+            base = base.by_step.get(result.id, nothing)
+            total = len(result.cases)
         return [_judge_case(case, result, base, touched, total) for case in failing]
     if result.outcome is not Outcome.FAILED:
         return []
@@ -194,8 +199,13 @@ def _judge_case(
         detail=detail,
         file=case.file,
         line=case.line,
-        repro=f"presubmit run --only tests -- {shlex.quote(case.id)}",
+        repro=f"presubmit run --only {_only(result)} -- {shlex.quote(case.id)}",
     )
+
+
+def _only(result: StepResult) -> str:
+    """Name the steps that run a test as this one did: a second run has a variable of its own."""
+    return result.id if result.id.startswith(SECOND_RUN) else str(result.role)
 
 
 def class_of_case(  # noqa: C901, PLR0911 - one table of decisions, read from top to bottom
@@ -284,7 +294,9 @@ def _judge_findings(
     failures = []
     for finding in result.findings:
         label, found, detail = FailureClass.NEW, "passed", ""
-        if not usable:
+        if result.role is Role.BENCH:
+            pass  # what was measured is head against the base already
+        elif not usable:
             label, found = FailureClass.UNKNOWN, "error" if theirs is not None else "not run"
             detail = (
                 theirs.reason if theirs is not None else base.reason or "the base gave no result"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
 import threading
-from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +32,8 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     def environment(self) -> dict[str, Any]:
         """Give what run.json says of it."""
         if self.engine is None or self.image is None:
+            import platform  # noqa: PLC0415 - as below
+
             return {
                 "kind": "host",
                 "image": None,
@@ -73,6 +73,8 @@ def start_connecting(
     """Connect to the engine beside whatever else is read first; the result (or error) is for who calls it."""
     if not options.container:
         return None
+    from concurrent.futures import Future  # noqa: PLC0415 - it loads logging, and only a run comes here
+
     from presubmit.container.engine import connect  # noqa: PLC0415 - docker costs 0.3 s
 
     future: Future[Engine] = Future()

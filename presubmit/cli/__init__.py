@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
-import platform
 import sys
-import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from presubmit import __version__
 from presubmit.errors import ExitCode, PresubmitError
@@ -15,9 +14,14 @@ from presubmit.errors import ExitCode, PresubmitError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_COLLECTED: Final = 100_000
+"""New objects from which on the collector looks for cycles."""
+
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    # What a command makes lives until it ends: looking for cycles at every 700 new objects takes a fifth of its time.
+    gc.set_threshold(_COLLECTED)
     sys.exit(_with_output_closed(int(run(arguments))))
 
 
@@ -79,6 +83,9 @@ def _complain(message: str, hint: str, code: ExitCode) -> int:
 
 
 def _report_crash() -> int:
+    import platform  # noqa: PLC0415 - no other end needs them
+    import traceback  # noqa: PLC0415
+
     root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     path = Path(root) / "presubmit" / f"crash-{os.getpid()}.log"
     text = (

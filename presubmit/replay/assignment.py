@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from presubmit.values import PlanStep, Value
 
 
@@ -41,16 +43,20 @@ class Assignment(Value, frozen=True, kw_only=True):
     """Put before step ids in file names and events: `base.` for the base's own runs."""
     modules: tuple[str, ...] = ()
     """Extension modules that the build produced."""
+    others: tuple[Lane, ...] = ()
+    """Of benchmarks, besides head's: base's, and a fresh pair (head, base) to confirm in."""
 
 
 ASSIGNMENT_VARIABLE = "PRESUBMIT_ASSIGNMENT"
 EARLY_VARIABLE = "PRESUBMIT_EARLY"
 """Where a session is started before its assignment is there: `container` or `host`."""
 
-PLUGIN = "presubmit_pytest_plugin"
-"""The module name that the pytest plugin is mounted and loaded under."""
-
 RECORDER = "presubmit-recorder"
 """The folder beside the plugin that holds the recorder; no module can have such a name."""
 TRACER = "recorder"
 """The folder of an environment that coverage is installed into, for its tracer."""
+
+BENCH: Final = "presubmit-bench"
+"""The folder beside the plugin that holds the worker of benchmarks."""
+BESIDE: Final = "beside"
+"""The folder of an environment for what only benchmarks need: asv_runner."""

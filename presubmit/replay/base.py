@@ -9,7 +9,7 @@ import msgspec
 from presubmit.errors import PresubmitError
 from presubmit.replay.lanes import environment_folder, open_lane
 from presubmit.replay.leftovers import remember_built, settle_leftovers
-from presubmit.replay.perform import cached_build
+from presubmit.replay.perform import cached_build, loads_twin
 from presubmit.values import (
     BaseResults,
     Build,
@@ -53,11 +53,21 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Lint and docs steps with findings."""
     build: bool
     """The build itself failed."""
+    twins: tuple[Failing, ...] = ()
+    """Failing tests of steps with a variable of their own."""
 
     @property
     def empty(self) -> bool:
         """Whether the base need not be asked at all."""
-        return not (self.failing or self.touched or self.findings or self.build)
+        return not (self.failing or self.twins or self.touched or self.findings or self.build)
+
+
+class Failing(msgspec.Struct, frozen=True, kw_only=True):
+    """What failed in one step, and the variable that its tests ran with."""
+
+    step: str
+    tests: tuple[str, ...]
+    variable: str
 
 
 class Base(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,32 +96,44 @@ def make_question(
     otherwise meet the very code they met on head.
     """
     results = tuple(results)
-    failing = [c for r in results for c in r.cases if c.outcome in _FAILING]
-    flaky = {r.id for result in results for r in result.reruns if r.company == "passed" == r.alone}
     steps = {step.id: step for step in plan.steps}
+    usual = [r for r in results if r.id not in steps or not loads_twin(steps[r.id])]
     with_findings = [
         steps[r.id]
         for r in results
         if r.outcome is Outcome.FAILED and r.findings and r.role in {Role.LINT, Role.DOCS}
     ]
-    ran = {c.id.partition("[")[0] for r in results for c in r.cases}
+    ran = {c.id.partition("[")[0] for r in usual for c in r.cases}
     return Question(
-        failing=tuple(dict.fromkeys(c.id for c in failing if c.id not in flaky))[:_MOST_IDS],
+        failing=_failing(usual),
+        twins=tuple(
+            Failing(step=r.id, tests=tests, variable=work.env[-1])
+            for r in results
+            if r not in usual
+            and (tests := _failing([r]))
+            and isinstance(work := steps[r.id].work, Tests)
+        ),
         touched=tuple(sorted(t for t in touched if t in ran)) if code_changed else (),
         findings=tuple(with_findings),
         build=any(r.role is Role.BUILD and r.outcome is Outcome.FAILED for r in results),
     )
 
 
+def _failing(results: Sequence[StepResult]) -> tuple[str, ...]:
+    failing = [c.id for r in results for c in r.cases if c.outcome in _FAILING]
+    flaky = {r.id for result in results for r in result.reruns if r.company == "passed" == r.alone}
+    return tuple(dict.fromkeys(test for test in failing if test not in flaky))[:_MOST_IDS]
+
+
 def ask_base(question: Question, base: Base, lanes: Lanes) -> BaseResults:
     """Run on the base what the question asks; what fails there is said, never raised."""
     lint = _ask_tools(question, base, lanes)
-    if not (question.failing or question.touched or question.build):
+    if not (question.failing or question.twins or question.touched or question.build):
         return BaseResults(lint=lint)
     try:
         base.say("building the base")
         mirror, clean = base.open_mirror()
-        built = _build(base, lanes, mirror, clean=clean)
+        built = build_base(base, lanes, mirror, clean=clean)
         lane = _test_lane(base, lanes, mirror)
     except PresubmitError as error:
         reason = f"the base could not be built: {error}"
@@ -119,13 +141,15 @@ def ask_base(question: Question, base: Base, lanes: Lanes) -> BaseResults:
     if built.outcome is not Outcome.PASSED:
         reason = f"the base does not build: {built.reason}"
         return BaseResults(reason=reason, tests_error=reason, build=built, lint=lint)
-    tests, absent, problem = _ask_tests(question, base, lane, built)
-    return BaseResults(
-        tests=tests,
-        absent=absent,
-        tests_error=problem,
+    usual = _ask_tests(question.failing, base, lane, built)
+    return msgspec.structs.replace(
+        usual,
         build=built,
         lint=lint,
+        by_step={
+            one.step: _ask_tests(one.tests, with_variable(base, one), lane, built, name=one.step)
+            for one in question.twins
+        },
         reproduces=_ask_reproduces(question, base, lane, built, mirror),
     )
 
@@ -135,7 +159,8 @@ def _test_lane(base: Base, lanes: Lanes, mirror: Mirror) -> OpenLane:
     return lanes.add(open_lane(base.place, "base", mirror, base.work, base.blobs, purpose="test"))
 
 
-def _build(base: Base, lanes: Lanes, mirror: Mirror, *, clean: bool) -> StepResult:
+def build_base(base: Base, lanes: Lanes, mirror: Mirror, *, clean: bool) -> StepResult:
+    """Build the base from its own files, unless its environment holds just this build."""
     step = PlanStep(
         id="build.1",
         role=Role.BUILD,
@@ -161,6 +186,12 @@ def _build(base: Base, lanes: Lanes, mirror: Mirror, *, clean: bool) -> StepResu
 # --- tests ----------------------------------------------------------------------------------------------------------
 
 
+def with_variable(base: Base, one: Failing) -> Base:
+    """Give the base as one step of head asks it: with that step's variable, after the base's own."""
+    env = (*base.command.env, one.variable)
+    return msgspec.structs.replace(base, command=msgspec.structs.replace(base.command, env=env))
+
+
 def _run_ids(
     base: Base, lane: OpenLane, built: StepResult, ids: Sequence[str], name: str, why: str
 ) -> StepResult:
@@ -176,6 +207,7 @@ def _run_ids(
         retries=0,
         exit_first=False,
         extensions_changed=False,
+        pure=(),
         shard=1,
         shards=1,
     )
@@ -186,17 +218,17 @@ def _run_ids(
 
 
 def _ask_tests(
-    question: Question, base: Base, lane: OpenLane, built: StepResult
-) -> tuple[tuple[Case, ...], tuple[str, ...], str]:
-    """Run head's failing tests as the base has them: (cases, absent, why there is no result)."""
-    if not question.failing:
-        return (), (), ""
-    base.say(f"running {counted(len(question.failing), 'failing test')}")
-    here = [test for test in question.failing if test.partition("::")[0] in base.blobs]
-    absent = [test for test in question.failing if test not in here]
+    failing: Sequence[str], base: Base, lane: OpenLane, built: StepResult, *, name: str = "tests"
+) -> BaseResults:
+    """Run head's failing tests as the base has them; what of them is absent, or why there is no result."""
+    if not failing:
+        return BaseResults()
+    base.say(f"running {counted(len(failing), 'failing test')}")
+    here = [test for test in failing if test.partition("::")[0] in base.blobs]
+    absent = [test for test in failing if test not in here]
     if not here:
-        return (), tuple(absent), ""
-    result = _run_ids(base, lane, built, here, "tests", "do they fail on the base too?")
+        return BaseResults(absent=tuple(absent))
+    result = _run_ids(base, lane, built, here, name, "do they fail on the base too?")
     known = {case.id for case in result.cases}
     ran = result.outcome in {Outcome.PASSED, Outcome.FAILED}
     # Nothing that was asked for is there: pytest collects no test, which is an answer as well.
@@ -210,8 +242,9 @@ def _ask_tests(
         fine = tuple(
             Case(id=test, outcome=CaseOutcome.PASSED, phase="collect") for test in collected
         )
-        return (*result.cases, *fine), tuple(absent), ""
-    return result.cases, tuple(absent), f"the base's tests could not be run: {result.reason}"
+        return BaseResults(tests=(*result.cases, *fine), absent=tuple(absent))
+    problem = f"the base's tests could not be run: {result.reason}"
+    return BaseResults(tests=result.cases, absent=tuple(absent), tests_error=problem)
 
 
 def _ask_reproduces(

@@ -16,7 +16,7 @@ import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 
 from presubmit.convention import is_local_requirement
-from presubmit.replay.assignment import TRACER
+from presubmit.replay.assignment import BESIDE, TRACER
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
 from presubmit.replay.steps import network_of, trouble
@@ -96,6 +96,15 @@ def has_tracer(environment: str | Path) -> bool:
     return not folder.is_symlink() and (folder / TRACER_READY).is_file()
 
 
+def lacks_beside(environment: str | Path, work: Build) -> bool:
+    """Tell whether benchmarks need what is not installed beside an environment, or was installed by other words."""
+    if not work.beside:
+        return False
+    there = Path(environment) / BESIDE
+    wanted = list(work.beside)
+    return there.is_symlink() or not there.is_dir() or read_stamp(environment).get("beside") != wanted
+
+
 def run_build(bench: Bench, work: Build) -> StepResult:
     """Build and install the project in the lane's environment."""
     before = tuple(read_stamp(bench.lane.host_environment).get("modules", ()))
@@ -107,7 +116,9 @@ def run_build(bench: Bench, work: Build) -> StepResult:
         if work.otherwise is None or stopped.network:
             return stopped.result
         why = f"what upstream installs cannot be installed here: {stopped.result.reason}"
-        otherwise = msgspec.structs.replace(work.otherwise, record=work.record)
+        otherwise = msgspec.structs.replace(
+            work.otherwise, record=work.record, beside=work.beside
+        )
         builder = _Builder(bench, otherwise, notes=(why,))
         try:
             modules = builder.build(before)
@@ -122,6 +133,7 @@ def run_build(bench: Bench, work: Build) -> StepResult:
         project=builder.project,
         notes=builder.notes,
         recorder=builder.unrecorded,
+        beside=builder.beside,
     )
     return builder.result(Outcome.PASSED, modules=tuple(modules))
 
@@ -133,6 +145,7 @@ class _Builder:
         self.notes = [*notes]
         self.command: tuple[str, ...] = ()
         self.project = work.project
+        self.beside: list[str] = []
         self.unrecorded = ""
         """Why no run in this environment can be recorded."""
         self.network: NetworkSettings = network_of(bench.lane)
@@ -147,6 +160,7 @@ class _Builder:
         self.bench.say("installing requirements")
         self._requirements()
         self._tracer()
+        self._beside()
         if work.mode == "none":
             return []
         if work.stale_generated:
@@ -226,9 +240,10 @@ class _Builder:
             self._install(local, "local requirements", project_code=True)
 
     def _tracer(self) -> None:
-        """Install coverage in a folder of its own, for recorded runs; that it is not there harms nothing else.
+        """See to it that runs can be recorded: from Python 3.12 by itself, else by coverage in a folder of its own.
 
-        The project's tests must not see it: neither a distribution more nor another version of one.
+        The project's tests must not see it: neither a distribution more nor another version of one. That it is not
+        there harms nothing else.
         """
         environment = self.bench.lane.host_environment
         if self.work.record == "no" or has_tracer(environment):
@@ -238,6 +253,20 @@ class _Builder:
         if there.is_symlink():
             there.unlink()
         shutil.rmtree(there, ignore_errors=True)
+        with OutputFolder(self.bench.lane) as out:
+            alone = self._run(
+                (self.python, "-I", "-c", script("presubmit_recorder/monitor")),
+                cwd=out.inside,
+                env={},
+                shown="# can this Python record by itself? (no: coverage's tracer is installed)",
+            )
+        if alone.ok:
+            there.mkdir()
+            (there / TRACER_READY).touch()
+        else:
+            self._install_tracer(there, inside)
+
+    def _install_tracer(self, there: Path, inside: str) -> None:
         options = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "10")
         command = (self.python, *_PIP, "install", *options, "--target", inside, _COVERAGE)
         with OutputFolder(self.bench.lane) as out:
@@ -256,6 +285,26 @@ class _Builder:
         else:
             shutil.rmtree(there, ignore_errors=True)
             self.unrecorded = trouble(done) or _last_error(done.tail)
+
+    def _beside(self) -> None:
+        """Install what reads the suites of benchmarks, in a folder of its own; the build does not hang on it."""
+        environment = self.bench.lane.host_environment
+        if not lacks_beside(environment, self.work):
+            self.beside = list(self.work.beside)
+            return
+        there = Path(environment) / BESIDE
+        if there.is_symlink():
+            there.unlink()
+        shutil.rmtree(there, ignore_errors=True)
+        inside = f"{self.bench.lane.environment}/{BESIDE}"
+        command = (*(self.python, *_PIP, "install", "--target", inside), *self.work.beside)
+        with OutputFolder(self.bench.lane) as out:
+            done = self._download(command, cwd=out.inside)
+        if done.ok:
+            self.beside = list(self.work.beside)
+        else:
+            reason = trouble(done) or _last_error(done.tail)
+            self.notes.append(f"{', '.join(self.work.beside)} could not be installed: {reason}")
 
     def _install(
         self,

@@ -12,7 +12,7 @@ from presubmit.change.definitions import read_definitions
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.lint import provide_tools, read_source, result
 from presubmit.replay.steps import trouble
-from presubmit.replay.tests import run_pytest
+from presubmit.replay.tests import run_command
 from presubmit.results import lint as reader
 from presubmit.values import (
     Docstrings,
@@ -134,7 +134,7 @@ def run_doctests(bench: Bench, work: Doctests) -> StepResult:
         timeout=work.timeout,
         retries=0,
     )
-    attempt = run_pytest(bench, tests, name=bench.name)
+    attempt = run_command(bench, tests, name=bench.name)
     step = bench.step
     base = result(
         bench, attempt.outcome, attempt.reason, command=work.command, notes=attempt.notes

@@ -17,7 +17,9 @@ from presubmit.container.model import BoxMount, BoxSpec, Limits
 from presubmit.container.network import read_network_settings
 from presubmit.container.options import parse_options, size
 from presubmit.errors import ConfigError, PresubmitError
-from presubmit.replay.assignment import PLUGIN, RECORDER, Lane
+from presubmit.replay.assignment import BENCH, RECORDER, Lane
+from presubmit.runners import django, unittest
+from presubmit.runners.pytest import PLUGIN
 from presubmit.values import encode
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ _OUTPUT: Final = "/out"
 _PLUGIN: Final = "/presubmit/plugin"
 REBUILDS_AT_IMPORT: Final = ("mesonpy", "scikit_build_core")
 """Backends whose editable installs build when they are imported, and write where they are installed."""
+_NETWORKS: Final = {"build": "bridge", "tools": "bridge", "bench": "none"}
+"""By purpose; that of tests is configured."""
 _TOOLS: Final = "/tools"
 _CACHE: Final = "/cache"
 
@@ -72,15 +76,20 @@ class OpenLane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plugin_folder(cache: Path) -> Path:
-    """Give a folder that holds nothing but the pytest plugin, under the name that it is imported by, and the recorder.
+    """Give a folder that holds nothing but what runs tests, under the names that it is imported by, and two folders.
 
-    The folder is on the tests' import path, so nothing else of presubmit may lie in it; that of the recorder is a
-    folder inside it, which only a recorded run has on its path.
+    The folder is on the tests' import path, so nothing else of presubmit may lie in it; those of the recorder and of
+    the worker of benchmarks are folders inside it, which only recorded runs and benchmarks have on their path.
     """
     here = Path(__file__).parent
     files = {f"{PLUGIN}.py": here / "pytest_plugin.py"}
+    for name in (unittest.MODULE, django.MODULE):
+        files[f"{name}.py"] = here / f"inside/{name}.py"
     for source in (here / "inside/sitecustomize.py", *(here / "inside").glob("*/*.py")):
         files[f"{RECORDER}/{source.relative_to(here / 'inside')}"] = source
+    worker = here.parent / "bench/inside"
+    for source in worker.glob("*/*.py"):
+        files[f"{BENCH}/{source.relative_to(worker)}"] = source
     contents = {name: source.read_bytes() for name, source in sorted(files.items())}
     digest = hashlib.sha256(b"".join(name.encode() + it for name, it in contents.items()))
     folder = cache / f"plugin-{digest.hexdigest()[:12]}"
@@ -112,6 +121,7 @@ def _dependencies(work: Build) -> Build:
         key="",
         clean=False,
         record="no",
+        beside=(),
         native=(),
         timeout=0.0,
         command="",
@@ -135,10 +145,11 @@ def open_lane(
     *,
     purpose: str,
 ) -> OpenLane:
-    """Start a lane's box for one purpose: `build`, `test` or `tools`.
+    """Start a lane's box for one purpose: `build`, `test`, `bench` or `tools`.
 
     What a change's tests could write must not be read by later runs: a test box has the environment read-only, and
     neither tools nor caches. It has the network that the configuration gives to tests; the others have one.
+    A box for benchmarks is one for tests that never has a network and may fix its addresses and count instructions.
     """
     folders = {
         "environment": environment_folder(place, name, work, files),
@@ -210,7 +221,7 @@ def _open_container_lane(
             ),
             env={**env, **options.env},
             user=options.user or place.container.user,
-            network=place.container.network if purpose == "test" else "bridge",
+            network=_NETWORKS.get(purpose) or place.container.network,
             limits=options.limits_over(box_limits(place.container)),
             gpus=options.gpus or place.container.gpus,
             profile=place.container.profile,
@@ -243,12 +254,13 @@ def _mounts(
     environment = BoxMount(
         source=str(folders["environment"]),
         target=_ENVIRONMENT,
-        read_only=purpose == "test" and not writable,
+        read_only=purpose in {"test", "bench"} and not writable,
     )
     cache = BoxMount(source=str(folders["cache"]), target=_CACHE)
     own: dict[str, tuple[BoxMount, ...]] = {
         "build": (environment, cache),
         "test": (environment,),
+        "bench": (environment,),
         "tools": (BoxMount(source=str(folders["tools"]), target=_TOOLS), cache),
     }
     return (

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from presubmit import __version__
-from presubmit.replay.build import lacks_tracer, read_stamp
+from presubmit.replay.build import lacks_beside, lacks_tracer, read_stamp
 from presubmit.replay.lanes import environment_folder, open_lane, passed_environment
 from presubmit.replay.leftovers import remember_built, settle_leftovers
 from presubmit.replay.reruns import rerun
 from presubmit.values import (
+    Benchmarks,
     Build,
     Docstrings,
     LintCommand,
@@ -150,7 +151,8 @@ def _run_inside(  # noqa: C901 - build, then test: one line of steps
             if built.outcome is Outcome.PASSED:
                 head.mirror.mark_clean()
             head.remember(built)
-    rest = [step for step in steps if not isinstance(step.work, Build)]
+    # Benchmarks need the base as well: they come last (`replay/compare.py`).
+    rest = [step for step in steps if not isinstance(step.work, Build | Benchmarks)]
     if built is not None and built.outcome is not Outcome.PASSED:
         for step in rest:
             head.remember(skipped(step, f"the build {built.outcome}: {step.title} needs it"))
@@ -158,10 +160,20 @@ def _run_inside(  # noqa: C901 - build, then test: one line of steps
     if not rest:
         return
     tests = TestBoxes(head, lanes, work, tuple(read_stamp(environment).get("modules", ())))
-    _run_shards([step for step in rest if step.role is Role.TESTS], tests)
+    shards = [step for step in rest if step.role is Role.TESTS]
+    _run_shards([step for step in shards if not loads_twin(step)], tests)
+    for step in (step for step in shards if loads_twin(step)):
+        if step is not shards[0] and not head.runner.stopped:
+            tests.renew()
+        _run_shards([step], tests)
     docs = [step for step in rest if step.role is Role.DOCS]
     for result in head.runner.run(Role.DOCS, tests.lane.lane, docs, modules=tests.modules):
         head.remember(result)
+
+
+def loads_twin(step: PlanStep) -> bool:
+    """Tell a second run of tests, which loads Python in place of an extension module."""
+    return isinstance(step.work, Tests) and bool(step.work.pure)
 
 
 class TestBoxes:
@@ -221,11 +233,12 @@ def _run_shards(steps: Sequence[PlanStep], tests: TestBoxes) -> None:
 def settle_shards(
     steps: Sequence[PlanStep], results: Sequence[StepResult], modules: tuple[str, ...]
 ) -> list[StepResult]:
-    """Turn green shards into errors where none of them loaded the native module that the change is about. Pure."""
+    """Turn green shards into errors where none of them loaded the module that the change is about. Pure."""
     work = steps[0].work
     lost = ""
     if isinstance(work, Tests):
-        lost = fallback(work, modules, [result.loaded for result in results])
+        loaded = [result.loaded for result in results]
+        lost = fallback(work, modules, loaded) or no_twin(work, loaded)
     return [
         msgspec.structs.replace(result, outcome=Outcome.ERROR, reason=lost)
         if lost and result.outcome is Outcome.PASSED
@@ -256,6 +269,16 @@ def fallback(work: Tests, modules: Sequence[str], loaded: Sequence[dict[str, str
     )
 
 
+def no_twin(work: Tests, loaded: Sequence[dict[str, str | None]]) -> str:
+    """Say that no test process loaded the Python module that a second run is for. Empty: all well."""
+    if not work.pure or any(shard.get(name) for shard in loaded for name in work.pure):
+        return ""
+    return (
+        f"{work.env[-1]} did not load {work.pure[0]}: its change is not tested "
+        "(name the right variable in tests.env, or leave this step out with --skip)"
+    )
+
+
 def build_of(plan: Plan) -> Build | None:
     """Give the plan's build, if it has one."""
     return next((step.work for step in plan.steps if isinstance(step.work, Build)), None)
@@ -270,7 +293,8 @@ def cached_build(step: PlanStep, environment: Path, *, whole: bool) -> StepResul
     if not isinstance(work, Build) or work.clean:
         return None
     stamp = read_stamp(environment)
-    if stamp.get("key") != work.key or not whole or lacks_tracer(environment, work):
+    lacking = lacks_tracer(environment, work) or lacks_beside(environment, work)
+    if stamp.get("key") != work.key or not whole or lacking:
         return None
     return StepResult(
         id=step.id,

@@ -31,6 +31,8 @@ class Watcher(msgspec.Struct, kw_only=True):
     started: Callable[[str], None]
     progressed: Callable[[str, str], None]
     ended: Callable[[StepResult], None]
+    said: Callable[[str], None] = lambda _: None
+    """A line of a step that is still at work: the answer for one benchmark."""
 
 
 class SessionRunner:
@@ -67,6 +69,7 @@ class SessionRunner:
         *,
         prefix: str = "",
         modules: tuple[str, ...] = (),
+        others: tuple[Lane, ...] = (),
     ) -> list[StepResult]:
         """Run one session to its end; a step that left no result is an ERROR, and says why."""
         if not steps:
@@ -78,6 +81,7 @@ class SessionRunner:
             events=str(self.events),
             prefix=prefix,
             modules=modules,
+            others=others,
         )
         early = self._launched.pop(role, None)
         if early is not None:
@@ -111,6 +115,8 @@ class SessionRunner:
                 self._watcher.started(name)
             case "progress":
                 self._watcher.progressed(name, str(text))
+            case "said":
+                self._watcher.said(str(text))
             case "result":
                 result = self._read(name)
                 if result is not None:

@@ -14,6 +14,7 @@ from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, EARLY_VARIABLE, Ass
 from presubmit.replay.events import write_event
 from presubmit.replay.steps import Bench
 from presubmit.values import (
+    Benchmarks,
     Build,
     Docstrings,
     Doctests,
@@ -163,6 +164,10 @@ def _do(bench: Bench, step: PlanStep) -> StepResult:
             from presubmit.replay.docs import run_doctests  # noqa: PLC0415
 
             return run_doctests(bench, work)
+        case Benchmarks() as work:
+            from presubmit.replay.benches import run_benchmarks  # noqa: PLC0415
+
+            return run_benchmarks(bench, work)
         case Replay():
             raise TypeError("a cell of upstream runs in the session `upstream`")
 

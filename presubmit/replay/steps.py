@@ -82,7 +82,7 @@ class Bench:
             log.write(f"$ {shown or shlex.join(argv)}\n".encode("utf-8", "backslashreplace"))
             self._printed_from = log.tell()
         folder = environment or self.lane.environment
-        wrapped = ("sh", "-c", _IN_ENVIRONMENT, folder, *argv)
+        wrapped = in_environment(folder, argv)
         return self.box.exec(
             wrapped,
             log=self.log,
@@ -91,6 +91,11 @@ class Bench:
             env={"VIRTUAL_ENV": f"{folder}/venv", **(env or {})},
             secrets=secrets,
         )
+
+
+def in_environment(folder: str, argv: Sequence[str]) -> tuple[str, ...]:
+    """Give the command that runs `argv` with the virtual environment of a folder on PATH."""
+    return ("sh", "-c", _IN_ENVIRONMENT, folder, *argv)
 
 
 def network_of(lane: Lane) -> NetworkSettings:

@@ -1,4 +1,4 @@
-"""The tests step: one shard in one pytest process, and what it wrote."""
+"""The tests step: one shard in one process of the project's runner, and what it wrote."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.container.model import ExecOutcome
-from presubmit.replay.assignment import PLUGIN, RECORDER, TRACER
+from presubmit.replay.assignment import RECORDER, TRACER
 from presubmit.replay.build import has_tracer, read_stamp
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
 from presubmit.replay.salvage import record_name
 from presubmit.replay.steps import trouble
 from presubmit.results import junit, pytest_exit, record
+from presubmit.runners import Told, pytest, runner_of
 from presubmit.values import (
     CaseOutcome,
     Mode,
@@ -41,11 +42,11 @@ _COVERAGE_FAILED: Final = re.compile(
 )
 _FAILING: Final = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
 _NONE_RAN: Final = 5
-"""pytest's exit code where it collected no test."""
+"""The exit code where no test was collected, in the words of pytest."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One pytest process: how it is judged, its cases, and what it loaded."""
+    """One process of tests: how it is judged, its cases, and what it loaded."""
 
     outcome: Outcome
     reason: str
@@ -62,7 +63,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     recording: str = ""
     """What was recorded, relative to the run folder."""
     unusable: bool = False
-    """pytest ended by itself before it ran any test: it may not have understood its arguments."""
+    """The runner ended by itself before it ran any test: it may not have understood its arguments."""
 
 
 def run_tests(bench: Bench, work: Tests) -> StepResult:
@@ -71,21 +72,23 @@ def run_tests(bench: Bench, work: Tests) -> StepResult:
         problem = _lay_tests_tree(bench, work)
         if problem:
             return _result(bench, work, None, reason=problem)
-    attempt = run_pytest(bench, work, name=bench.name)
+    attempt = run_command(bench, work, name=bench.name)
     if work.otherwise and attempt.unusable:
         note = (
             f"upstream's command runs no test here: {shlex.join(work.command)} ({attempt.reason})"
         )
         work = msgspec.structs.replace(work, command=work.otherwise, otherwise=())
         bench.say("once more, by convention")
-        attempt = run_pytest(bench, work, name=bench.name)
+        attempt = run_command(bench, work, name=bench.name)
         attempt = msgspec.structs.replace(attempt, notes=(note, *attempt.notes))
     return _result(bench, work, attempt)
 
 
-def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
-    """Run the test command once, narrowed by the plugin, and read what it wrote."""
+def run_command(bench: Bench, work: Tests, *, name: str) -> Attempt:
+    """Run the test command once, narrowed by its runner, and read what that wrote."""
     lane = bench.lane
+    runner = runner_of(work.command)
+    collects = runner.collects(work.command)
     root = f"{lane.output}/tree" if work.off_path else lane.source
     with OutputFolder(lane) as out:
         recording, unrecorded = _recording(bench, work, out.inside, root)
@@ -97,22 +100,34 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
             "within": list(work.within),
             "without": list(work.without),
             "record": f"{out.inside}/record.jsonl",
-            "watch": list(_watched(bench.assignment.modules)),
+            "watch": [*_watched(bench.assignment.modules), *work.pure],
             **({"recording": recording} if recording else {}),
+            **({"collects": msgspec.to_builtins(collects)} if collects else {}),
         }
-        told = out.write("selection.json", json.dumps(selection).encode("ascii"))
-        xml = f"{out.inside}/junit.xml"
-        command = (*work.command, *_arguments(work))
+        given = assigned(work.env)
+        told = Told(
+            selection=out.write("selection.json", json.dumps(selection).encode("ascii")),
+            junit=f"{out.inside}/junit.xml",
+            arguments=work.arguments,
+            exit_first=work.exit_first,
+            given={**bench.lane.env, **{name: value for name, value in given.items() if value}},
+        )
+        invocation = runner.invoke(work.command, told)
         copies = Path(bench.folder)
         xml_copy = copies / "junit" / f"{name}.xml"
         record_copy = copies / record_name(name)
         recording_copy = copies / recording_name(name)
         try:
             done = bench.run(
-                command,
+                invocation.command,
                 timeout=max(1.0, work.timeout),
                 cwd=root,
-                env=_environment(bench, work, told, xml, root, recording=bool(recording)),
+                env={
+                    **given,
+                    **invocation.env,
+                    "PYTHONPATH": _import_path(bench, work, root, recording=bool(recording)),
+                },
+                shown=shlex.join((*work.command, *_arguments(work))),
             )
         except BaseException:
             # Ctrl-C or the end of a budget: what was done and recorded until then is worth keeping.
@@ -120,7 +135,10 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
             if recording:
                 out.take("recording.jsonl", recording_copy)
             raise
-        problems = [out.take("junit.xml", xml_copy), out.take("record.jsonl", record_copy)]
+        problems = [out.take("record.jsonl", record_copy)]
+        unwritten = out.take("junit.xml", xml_copy)
+        if runner is pytest:  # the others may, and mostly do not
+            problems.insert(0, unwritten)
         if recording:
             problem = out.take("recording.jsonl", recording_copy)
             unrecorded = f"nothing was recorded: {problem}" if problem else ""
@@ -134,6 +152,7 @@ def run_pytest(bench: Bench, work: Tests, *, name: str) -> Attempt:
         tail=done.tail,
         chosen=bool(work.files or work.ids),
         root=root,
+        runner=runner.NAME,
     )
     narrowed = recorded.readable
     if narrowed and only_coverage_failed(judged, done.tail) and (work.files or work.ids):
@@ -223,37 +242,17 @@ def _recording(bench: Bench, work: Tests, out: str, root: str) -> tuple[dict[str
     return told, ""
 
 
-def _environment(
-    bench: Bench, work: Tests, told: str, xml: str, root: str, *, recording: bool
-) -> dict[str, str]:
-    """Tell pytest of the plugin, whoever starts it: make, tox and nox pass these on (facts: injection)."""
-    given = assigned(work.env)
-    own = given.get("PYTEST_ADDOPTS") or bench.lane.env.get("PYTEST_ADDOPTS", "")
-    plugins = given.get("PYTEST_PLUGINS") or bench.lane.env.get("PYTEST_PLUGINS")
+def _import_path(bench: Bench, work: Tests, root: str, *, recording: bool) -> str:
+    """Put what goes into the tests on their import path, and what they have on it anyway after that."""
     path = [bench.lane.plugin]
     if recording:
         path.insert(0, f"{bench.lane.plugin}/{RECORDER}")
     if work.on_path:
         path.append(root)
-    inherited = given.get("PYTHONPATH") or bench.lane.env.get("PYTHONPATH")
+    inherited = assigned(work.env).get("PYTHONPATH") or bench.lane.env.get("PYTHONPATH")
     if inherited:
         path.append(inherited)
-    return {
-        **given,
-        "PYTEST_ADDOPTS": " ".join(
-            # A file that cannot be imported must not keep the others from being run.
-            (
-                own,
-                "-p",
-                PLUGIN,
-                f"--junitxml={shlex.quote(xml)}",
-                "--continue-on-collection-errors",
-            )
-        ).strip(),
-        "PYTEST_PLUGINS": ",".join(filter(None, (PLUGIN, plugins))),
-        "PYTHONPATH": ":".join(path),
-        "PRESUBMIT_SELECTION": told,
-    }
+    return ":".join(path)
 
 
 def _arguments(work: Tests) -> tuple[str, ...]:

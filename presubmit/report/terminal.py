@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self, TextIO
 
 from presubmit.plan import planned_tests
 from presubmit.report.escape import for_command_data, for_command_property, for_terminal, one_line
-from presubmit.values import FailureClass, Mode, Outcome, State, Tests, counted
+from presubmit.values import FailureClass, Mode, Outcome, Role, State, Tests, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -415,7 +415,8 @@ def what_came_of(result: StepResult) -> str:
     if result.modules:
         parts.append(f"extension {', '.join(result.modules[:3])}")
     told = counted and re.fullmatch(r"\d+ tests? failed", result.reason)
-    if result.outcome is not Outcome.PASSED and result.reason and not told:
+    news = result.outcome is not Outcome.PASSED or result.role is Role.BENCH
+    if news and result.reason and not told:
         parts.append(one_line(result.reason, 160))
     return "; ".join(parts)
 

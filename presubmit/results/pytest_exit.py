@@ -1,4 +1,7 @@
-"""What a pytest run means: exit code, JUnit file, record and log weighed against each other."""
+"""What a run of tests means: exit code, JUnit file, record and log weighed against each other.
+
+The codes are pytest's; the records of other runners speak its language.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 class Judged(Value, frozen=True):
-    """What a pytest run means."""
+    """What a run of tests means."""
 
     outcome: Outcome
     reason: str = ""
@@ -53,8 +56,12 @@ def judge_pytest(
     tail: str = "",
     chosen: bool = False,
     root: str = "",
+    runner: str = "pytest",
 ) -> Judged:
-    """Judge a run; `trouble` says why it did not end by itself, `root` is the project's folder as it saw it."""
+    """Judge a run; `trouble` says why it did not end by itself, `root` is the project's folder as it saw it.
+
+    `runner` is named in reasons.
+    """
     run = _Run(
         exit_code=exit_code,
         junit=junit,
@@ -64,6 +71,7 @@ def judge_pytest(
         cases=record.cases if record.ended else record.cases or junit.cases,
         chosen=chosen,
         root=root or record.root or record.rootdir,
+        runner=runner,
     )
     outcome, reason, more = _verdict(run)
     cases = (*run.cases, *more)
@@ -83,6 +91,7 @@ class _Run(Value, frozen=True):
     cases: tuple[Case, ...]
     chosen: bool
     root: str
+    runner: str
 
     @property
     def bad(self) -> list[Case]:
@@ -120,7 +129,7 @@ def _doubt(run: _Run) -> str:
     if run.exit_code != _PASSED:
         return f"the tests passed, but the command ended with {run.exit_code}"
     if run.record.readable and not run.record.ended:
-        return f"pytest ended before its session did{_while_running(run.record)}"
+        return f"{run.runner} ended before its session did{_while_running(run.record)}"
     if not run.junit.readable and not _junit_elsewhere(run):
         return next(iter(run.junit.problems), "no JUnit file")
     if run.junit.readable and run.junit.counts.failed + run.junit.counts.errors:
@@ -143,7 +152,7 @@ def _junit_elsewhere(run: _Run) -> bool:
 
 def _red(run: _Run) -> str:
     if not run.bad:
-        return f"pytest failed, though no test did{_last(run.log)}"
+        return f"{run.runner} failed, though no test did{_last(run.log)}"
     if run.exit_code == _PASSED:
         return f"{counted(len(run.bad), 'test')} failed, though the command ended with 0"
     return f"{counted(len(run.bad), 'test')} failed"
@@ -160,7 +169,7 @@ def _interrupted(run: _Run) -> _Verdict:
         return Outcome.FAILED, f"{len(collect)} files could not be collected", ()
     if run.bad:
         return Outcome.FAILED, f"{_red(run)}; the run was then interrupted", ()
-    return Outcome.ERROR, f"pytest was interrupted{_last(run.log)}", ()
+    return Outcome.ERROR, f"{run.runner} was interrupted{_last(run.log)}", ()
 
 
 def _misused(run: _Run) -> _Verdict:
@@ -183,12 +192,12 @@ def _misused(run: _Run) -> _Verdict:
     # `pytest: error: unrecognized arguments: -x` stands before the last line, which names the configuration file.
     told = re.search(r"^[^\n]*: error: ([^\n]+)$", run.log, re.MULTILINE)
     why = f": {told[1].strip()[:200]}" if told else _last(run.log)
-    return Outcome.ERROR, f"pytest could not use its arguments{why}", ()
+    return Outcome.ERROR, f"{run.runner} could not use its arguments{why}", ()
 
 
 def _other(run: _Run, code: int) -> _Verdict:
     if code == _INTERNAL:
-        return Outcome.ERROR, f"pytest had an internal error{_last(run.log)}", ()
+        return Outcome.ERROR, f"{run.runner} had an internal error{_last(run.log)}", ()
     if code == _EMPTY:
         though = " though tests were chosen" if run.chosen else ""
         return Outcome.ERROR, f"no tests were collected{though}", ()
@@ -270,8 +279,10 @@ def _last(log: str) -> str:
 
 def _notes(run: _Run) -> tuple[str, ...]:
     record, junit = run.record, run.junit
-    notes = [*junit.problems, *record.problems]
-    notes += [f"presubmit's pytest plugin had an error: {fault}" for fault in record.faults]
+    # Only pytest is asked for a JUnit file.
+    unasked = junit.missing and run.runner != "pytest"
+    notes = [*(() if unasked else junit.problems), *record.problems]
+    notes += [f"presubmit's {run.runner} plugin had an error: {fault}" for fault in record.faults]
     if record.missing:
         some = ", ".join(record.missing[:3]) + (", …" if len(record.missing) > 3 else "")  # noqa: PLR2004 - three
         notes.append(f"{len(record.missing)} chosen were not there to be run: {some}")

@@ -10,6 +10,7 @@ import msgspec
 from presubmit.results.files import read_bounded
 from presubmit.selector.recorded_index import FIXTURE, TEST
 from presubmit.selector.recorded_sound import ASKING, READING, say_read
+from presubmit.selector.recorded_store import CORES
 from presubmit.selector.recording import Ran, Recording
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-_CORE: Final = "ctrace"
 _MOST_NAMED: Final = 3
 _WEIGHT: Final = {"": 0, "skipped": 1, "passed": 2, "failed": 3}
 _NOT_FINISHED: Final = "its tear-down was not recorded"
@@ -127,7 +127,7 @@ def parse_recording(data: bytes) -> Recording | None:
         notes = ["the recorded session did not come to its end"]
     return Recording(
         python=starts[0].python[:40],
-        core=_CORE,
+        core=starts[0].core,
         environment=starts[0].environment[:100],
         contexts=contexts,
         complete=whole,
@@ -157,15 +157,15 @@ def _fault(lines: Iterable[_Line]) -> str:
                 pass
     if not starts:
         return why
-    if {line.core for line in starts} != {_CORE}:
-        return f"not recorded by coverage's {_CORE}, but by a core that loses contexts"
-    if len({(line.python, line.environment) for line in starts}) > 1:
+    if not {line.core for line in starts} <= CORES:
+        return f"not recorded by one of {', '.join(sorted(CORES))}, but by a core that loses contexts"
+    if len({(line.core, line.python, line.environment) for line in starts}) > 1:
         return "the recorded processes had different environments"
     return ""
 
 
 def _unusable(note: str) -> Recording:
-    return Recording(python="", core=_CORE, environment="", contexts=(), complete=False, note=note)
+    return Recording(python="", core="", environment="", contexts=(), complete=False, note=note)
 
 
 class _Joining:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from presubmit.selector.layout import is_python, is_test, matches_glob
 from presubmit.selector.left_out import find_left_out
 from presubmit.selector.names import NameGraph
@@ -15,11 +17,11 @@ from presubmit.selector.scene import Scene, make_scene
 from presubmit.values import ChosenTest, Mode, Reason, Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from presubmit.selector.narrow import MakeNames
     from presubmit.selector.tree import Tree
-    from presubmit.values import Change
+    from presubmit.values import Change, PureTwin
 
 Tests = Literal["affected", "nearest", "all"]
 
@@ -65,8 +67,10 @@ def choose(
         *(f"{user} may make code of {path}" for path, user in scene.makes.items()),
     ]
     # Where all tests run anyway, reading what names lead to would change no more than their order.
-    narrowed = narrow(scene, None if sure else make_names)
-    reasons, unread = find_reasons(scene, narrowed, always)
+    followed = None if sure else make_names
+    narrowed = narrow(scene, followed)
+    reasons, unread = find_reasons(scene, narrowed, always, followed)
+    twins = _twins(scene, reasons)
     unreached = _unreached(scene, change)
     unsure = _unsure(scene, (*unreached, *unread))
     chosen = _nearest(scene, reasons) if tests == "nearest" else set(reasons)
@@ -75,7 +79,7 @@ def choose(
         unsure = (*unsure, "no chosen test lies in the configured testpaths")
         wide = list(unsure)
     if wide:
-        return _all(scene, reasons, wide, unsure, unreached)
+        return _all(scene, reasons, wide, unsure, unreached, twins)
     if not chosen - only_always(reasons):
         texts = sorted(effect.text for _, effect in scene.judged.values())
         return Selection(
@@ -96,7 +100,25 @@ def choose(
         why=why,
         left_out=find_left_out(scene, narrowed, kept, reasons),
         notes=scene.compiled.notes,
+        twins=tuple(_among(twin, chosen) for twin in twins),
     )
+
+
+def _twins(scene: Scene, reasons: Collection[str]) -> tuple[PureTwin, ...]:
+    """Give the changed twins that tests may see otherwise, each with the affected tests that depend on it."""
+    found = []
+    for twin in scene.compiled.twins:
+        if scene.judged[twin.path][1].reach is Reach.NONE:
+            continue
+        reached = scene.graph.reach([twin.path])
+        tests = tuple(test for test in scene.layout.tests if test in reached and test in reasons)
+        if tests:
+            found.append(msgspec.structs.replace(twin, tests=tests))
+    return tuple(found)
+
+
+def _among(twin: PureTwin, chosen: Collection[str]) -> PureTwin:
+    return msgspec.structs.replace(twin, tests=tuple(it for it in twin.tests if it in chosen))
 
 
 def _nearest(scene: Scene, reasons: Mapping[str, tuple[Reason, ...]]) -> set[str]:
@@ -166,6 +188,7 @@ def _all(
     wide: Sequence[str],
     unsure: tuple[str, ...],
     unreached: tuple[str, ...],
+    twins: tuple[PureTwin, ...],
 ) -> Selection:
     texts = list(dict.fromkeys(wide))
     why = f"all tests: {_some(texts)}"
@@ -179,6 +202,9 @@ def _all(
         unreached=unreached,
         why=why,
         notes=scene.compiled.notes,
+        twins=tuple(msgspec.structs.replace(twin, tests=()) for twin in twins)
+        if unsure
+        else twins,
     )
 
 

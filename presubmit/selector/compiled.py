@@ -13,27 +13,21 @@ import msgspec
 from presubmit.selector.cache import Kind
 from presubmit.selector.element import Element, ElementKind, Shape
 from presubmit.selector.layout import is_python
-from presubmit.selector.native import (
-    NativeMap,
-    importers,
-    is_native_file,
-    native_reach,
-    read_native,
-    twins,
-)
-from presubmit.values import FileStatus
+from presubmit.selector.native.suffixes import is_native_file
+from presubmit.values import FileStatus, PureTwin
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from presubmit.selector.imports import Imports
     from presubmit.selector.layout import Layout
-    from presubmit.selector.native import NativeReach
+    from presubmit.selector.native.values import NativeMap, NativeReach
     from presubmit.selector.tree import Tree
     from presubmit.values import Change
 
 _VERSION: Final = 1
 """Raise it when `read_native` gives another map for the same files."""
+_SWITCHING: Final = ("PURE", "NO_EXT", "FALLBACK", "DISABLE", "WITHOUT", "NO_")
 _METHOD: Final = "*."
 """The class of a bound method is not known: an attribute of anything may be it."""
 
@@ -48,6 +42,8 @@ class Compiled:
     """Node -> dependents: native file -> extension modules -> Python files, Python file -> extension modules."""
     notes: tuple[str, ...] = ()
     """What the tests do not run although the change touches it."""
+    twins: tuple[PureTwin, ...] = ()
+    """What the tests run only with a variable; the tests are not known here."""
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
@@ -71,15 +67,19 @@ def read_compiled(
     gone = [path for file in change.files for path in file.paths if path not in set(tree.paths)]
     found = _read_map(tree, [*tree.paths, *(it for it in gone if is_native_file(it))])
     reaches = _reaches(change, tree, found) if changed else {}
+    known = _twins(tree, layout, found, python)
     return Compiled(
         reaches=reaches,
         edges=_edges(reaches, found, layout, imports),
-        notes=_twin_notes(tree, layout, found, python),
+        notes=_twin_notes(known),
+        twins=tuple(twin for twin in known if twin.variable),
     )
 
 
 def _read_map(tree: Tree, paths: Collection[str]) -> NativeMap:
     """Read the map, or take it from the cache: it rests on all paths, and on the native and build files' content."""
+    from presubmit.selector.native.values import NativeMap  # noqa: PLC0415 - most trees have no native code
+
     texts = {path: tree.blobs[path] for path in paths if path in tree.blobs and _is_read(path)}
     data = repr((_VERSION, sorted(paths), sorted(texts.items()))).encode(
         "utf-8", "backslashreplace"
@@ -88,6 +88,8 @@ def _read_map(tree: Tree, paths: Collection[str]) -> NativeMap:
     if tree.cache is not None and (kept := tree.cache.load(Kind.NATIVE, [key]).get(key)):
         with contextlib.suppress(msgspec.MsgspecError, UnicodeError):  # damaged: read anew
             return msgspec.msgpack.decode(kept, type=NativeMap)
+    from presubmit.selector.native.static import read_native  # noqa: PLC0415 - read once, and kept
+
     contents = tree.texts(texts)
     found = read_native(paths, contents.get)
     if tree.cache is not None:
@@ -111,6 +113,8 @@ def _is_read(path: str) -> bool:
 
 def _reaches(change: Change, tree: Tree, found: NativeMap) -> dict[str, NativeReach]:
     """Say what each changed native file can touch; a rename is a deletion and an addition."""
+    from presubmit.selector.native.reach import native_reach  # noqa: PLC0415 - most changes touch no native code
+
     sides: dict[str, tuple[bytes | None, bytes | None]] = {}
     paths = [path for file in change.files for path in file.paths if is_native_file(path)]
     before, after = tree.base_texts(paths), tree.texts(paths)
@@ -131,6 +135,8 @@ def _edges(
     layout: Layout,
     imports: Mapping[str, Imports],
 ) -> dict[str, tuple[str, ...]]:
+    from presubmit.selector.native.reach import importers  # noqa: PLC0415 - most trees have no native code
+
     edges: dict[str, tuple[str, ...]] = {}
     for path, reach in reaches.items():
         if not reach.quiet:
@@ -166,26 +172,44 @@ def _node(module: str) -> str:
     return f"{module} (extension module)"
 
 
-def _twin_notes(
+def _twins(
     tree: Tree, layout: Layout, found: NativeMap, python: Collection[str]
-) -> tuple[str, ...]:
-    """Say where a changed Python file stands in for an extension module, which is loaded in its place."""
+) -> tuple[PureTwin, ...]:
+    """Find where a changed Python file stands in for an extension module, which is loaded in its place."""
     if not found.modules or not python:
         return ()
+    from presubmit.selector.native.twins import twins  # noqa: PLC0415 - most trees have no native code
+
     folders = {posixpath.dirname(path) for path in python}
     near = [path for path in layout.names if posixpath.dirname(path) in folders]
-    notes = []
-    for twin in twins(tuple(found.modules), tree.texts(near)):
-        for path in python:
-            if twin.pure in layout.names.get(path, ()):
-                how = (
-                    f"{twin.switches[0]}=1 in tests.env" if twin.switches else "a build without it"
-                )
-                notes.append(
-                    f"{path} stands in for {twin.module}, which tests load in its place where it is built: "
-                    f"{how} tests it"
-                )
-    return tuple(dict.fromkeys(notes))
+    return tuple(
+        dict.fromkeys(
+            PureTwin(
+                path=path,
+                modules=tuple(layout.names[path]),
+                native=twin.module,
+                variable=next(iter(sorted(twin.switches, key=_unlike_a_switch)), ""),
+            )
+            for twin in twins(tuple(found.modules), tree.texts(near))
+            for path in python
+            if twin.pure in layout.names.get(path, ())
+        )
+    )
+
+
+def _unlike_a_switch(name: str) -> bool:
+    """Put variables that say what they do before others that the same conditions read."""
+    return not any(word in name for word in _SWITCHING)
+
+
+def _twin_notes(known: Iterable[PureTwin]) -> tuple[str, ...]:
+    """Say of which twin no variable is known that loads it."""
+    return tuple(
+        f"{twin.path} stands in for {twin.native}, which tests load in its place where it is built: "
+        "a build without it tests it"
+        for twin in known
+        if not twin.variable
+    )
 
 
 # --- for the name graph ---------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from presubmit.values import Value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXTRACTOR: Final = "2"
+EXTRACTOR: Final = "3"
 """Raise it when `read_imports` gives other values for the same source: caches are keyed by it."""
 
 _LARGEST: Final = 4 * 1024 * 1024
@@ -52,7 +52,7 @@ _LOADERS: Final = frozenset(
 _WALKERS: Final = frozenset(
     {"iter_modules", "walk_packages", "entry_points", "iter_entry_points", "__subclasses__"}
 )
-_DOCUMENTS: Final = re.compile(rb"__doc__|getdoc|doctest|DocTest|testmod")
+_DOCUMENTS: Final = re.compile(rb"__doc__|getdoc|doctest|DocTest|testmod|pydoc|\bhelp\(|\bFire\b")
 _LISTERS: Final = frozenset({"listdir", "scandir", "walk", "glob", "iglob", "rglob", "iterdir"})
 
 

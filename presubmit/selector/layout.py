@@ -11,6 +11,7 @@ import shlex
 import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
+from presubmit.runners.values import Collects  # noqa: TC001 - a field's type is read at run time
 from presubmit.values import Value
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ class PytestSettings(Value, frozen=True):
     doctest_globs: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
     """Options by which other plugins collect documents."""
+    collects: Collects | None = None
+    """What another runner than pytest collects; what stands above is then of no matter."""
+    entered: frozenset[str] = frozenset()
+    """The folders that such a runner looks into, where it goes by packages."""
 
 
 class Layout(Value, frozen=True):
@@ -110,8 +115,12 @@ def make_layout(
     *,
     gone: Iterable[str] = (),
     links: Mapping[str, str] | None = None,
+    collects: Collects | None = None,
 ) -> Layout:
-    """Work out the layout of a tree; `gone` are paths of the base whose names must stay known."""
+    """Work out the layout of a tree; `gone` are paths of the base whose names must stay known.
+
+    `collects` says which files are tests where another runner than pytest runs them.
+    """
     lost = set(gone)
     settings, problems = make_settings(texts)
     project = _Project(texts)
@@ -121,6 +130,8 @@ def make_layout(
         for path in python
         if posixpath.basename(path) in {"__init__.py", "__init__.pyi"}
     )
+    if collects is not None:
+        settings = _of_runner(collects, packages, settings.pythonpath)
     roots = _roots(python, packages, settings, project)
     names = {path: _names(path, roots, project.package_dirs) for path in python}
     for link, target in (links or {}).items():
@@ -135,7 +146,7 @@ def make_layout(
         packages=packages,
         scripts=project.scripts,
         entry_points=tuple(sorted(project.entry_points)),
-        plugins=tuple(sorted({*settings.plugins, *project.pytest_plugins})),
+        plugins=tuple(sorted({*settings.plugins, *project.pytest_plugins, *_loaded(python, settings)})),
         type_tests=tuple(it for it in paths if fnmatch.fnmatchcase(it, "*mypy*.y*ml")),
         problems=tuple(dict.fromkeys((*problems, *project.problems))),
     )
@@ -152,8 +163,10 @@ def in_test_folder(path: str) -> bool:
 
 
 def is_test(path: str, settings: PytestSettings) -> bool:
-    """Tell whether pytest would collect tests from this file."""
+    """Tell whether the project's runner would collect tests from this file."""
     folder, name = posixpath.split(path)
+    if settings.collects is not None:
+        return _is_collected(path, settings.collects, settings.entered)
     if name == "conftest.py" or _not_entered(folder, settings.norecursedirs):
         return False
     if name == "__init__.py":
@@ -165,6 +178,52 @@ def is_test(path: str, settings: PytestSettings) -> bool:
             return not settings.testpaths or any(_below(path, it) for it in settings.testpaths)
         return False
     return any(_matches(path, pattern) for pattern in settings.doctest_globs)
+
+
+def _is_collected(path: str, collects: Collects, entered: frozenset[str]) -> bool:
+    """Tell whether another runner than pytest would; `entered` are the folders that it looks into."""
+    if not path.endswith(".py") or (collects.packages and posixpath.dirname(path) not in entered):
+        return False
+    if collects.folders and not any(path.startswith(f"{it}/") for it in collects.folders):
+        return False
+    return any(
+        fnmatch.fnmatchcase(f"/{path}" if "/" in pattern else posixpath.basename(path), pattern)
+        for pattern in collects.patterns
+    )
+
+
+def _of_runner(
+    collects: Collects, packages: frozenset[str], pythonpath: tuple[str, ...]
+) -> PytestSettings:
+    """Give the settings of a project whose tests another runner runs: those of pytest are not read there."""
+    entered = set(collects.folders or ("",))
+    for folder in sorted(packages):
+        if posixpath.dirname(folder) in entered:
+            entered.add(folder)
+    return PytestSettings(
+        testpaths=collects.folders,
+        python_files=collects.patterns,
+        pythonpath=pythonpath,
+        collects=collects,
+        entered=frozenset(entered),
+    )
+
+
+def _loaded(python: Sequence[str], settings: PytestSettings) -> set[str]:
+    """Give the modules that another runner than pytest loads for every test."""
+    collects = settings.collects
+    if collects is None:
+        return set()
+    loaded = set(collects.loads)
+    if collects.applications:
+        marks = ("models.py", "apps.py", "models/__init__.py", "migrations/__init__.py")
+        homes = {p[: -len(it)] for p in python for it in marks if f"/{p}".endswith(f"/{it}")}
+        loaded |= {
+            dotted(path)
+            for path in python
+            if path.startswith(tuple(homes)) and not is_test(path, settings)
+        }
+    return loaded
 
 
 def dotted(path: str) -> str:

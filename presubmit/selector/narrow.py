@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from presubmit.selector.graph import Graph
     from presubmit.selector.imports import Imports
-    from presubmit.selector.layout import Layout
+    from presubmit.selector.layout import Layout, PytestSettings
     from presubmit.selector.scene import Scene
     from presubmit.selector.shape import Shape
 
@@ -82,14 +82,17 @@ class Narrowed:
 
 def narrow(scene: Scene, make_names: MakeNames | None) -> Narrowed:
     """Choose among the tests that import a file of which only functions' bodies and constants changed."""
-    changed = scene.narrowed
+    return follow(scene, scene.narrowed, make_names)
+
+
+def follow(scene: Scene, changed: Mapping[str, Chain], make_names: MakeNames | None) -> Narrowed:
+    """Choose among the tests that import some files those in which names lead to some elements of these."""
     closure = scene.graph.reach(changed)
     tests = {test: closure[test] for test in scene.layout.tests if test in closure}
     if not tests:
         return Narrowed()
-    if make_names is None or scene.layout.settings.usefixtures:
-        why = "" if make_names is None else "usefixtures is set for all tests"
-        return Narrowed(imported=tests, why=why)
+    if make_names is None or (why := _untold(scene.layout.settings)):
+        return Narrowed(imported=tests, why="" if make_names is None else why)
     # A test may hand an object of a changed file to one that does not import it, so all that the tests use counts.
     needed = {*closure, *scene.graph.reached_from(tests)}
     paths = [path for path in scene.layout.names if path in needed and path not in scene.gone]
@@ -101,17 +104,30 @@ def narrow(scene: Scene, make_names: MakeNames | None) -> Narrowed:
     native = {path: it for path, it in scene.compiled.reaches.items() if path in changed}
     shapes = {**shapes, **{path: shape_of(it.names or ()) for path, it in native.items()}}
     names = make_names(shapes, with_modules(scene.layout, native), scene.imports, scene.graph)
-    return _follow(scene, names, tests, closure)
+    return _follow(scene, changed, names, tests, closure)
+
+
+def _untold(settings: PytestSettings) -> str:
+    """Say why what a test uses cannot be told by names; empty where it can."""
+    if settings.usefixtures:
+        return "usefixtures is set for all tests"
+    if settings.collects is not None and settings.collects.applications:
+        return "a framework calls applications by what it finds in them"
+    return ""
 
 
 def _follow(
-    scene: Scene, names: Names, tests: Mapping[str, Chain], closure: Mapping[str, Chain]
+    scene: Scene,
+    changed: Mapping[str, Chain],
+    names: Names,
+    tests: Mapping[str, Chain],
+    closure: Mapping[str, Chain],
 ) -> Narrowed:
     """Follow names from each changed element to the tests that import its file."""
     chains: dict[str, Chain] = {}
     unsure: list[str] = []
     alone: dict[str, Chain] = {}
-    for path, qualnames in _groups(scene.narrowed, scene.compiled.reaches):
+    for path, qualnames in _groups(changed, scene.compiled.reaches):
         found = names.reach({path: qualnames})
         unsure += found.unsure
         led = _led(scene, found, closure)

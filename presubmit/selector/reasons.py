@@ -6,15 +6,16 @@ import posixpath
 from typing import TYPE_CHECKING, Final
 
 from presubmit.selector.data import package_of, tests_around
+from presubmit.selector.docstrings import docstring_tests
 from presubmit.selector.layout import is_python, is_test, matches_glob
-from presubmit.selector.quiet import reads_docstring, reads_sources
+from presubmit.selector.quiet import reads_sources
 from presubmit.selector.rules import Reach
 from presubmit.values import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from presubmit.selector.narrow import Chain, Narrowed
+    from presubmit.selector.narrow import Chain, MakeNames, Narrowed
     from presubmit.selector.scene import Scene
 
     Found = Iterator[tuple[str, Reason]]
@@ -24,7 +25,10 @@ _DIRECT: Final = 2
 
 
 def find_reasons(
-    scene: Scene, narrowed: Narrowed, always: Sequence[str]
+    scene: Scene,
+    narrowed: Narrowed,
+    always: Sequence[str],
+    make_names: MakeNames | None = None,
 ) -> tuple[dict[str, tuple[Reason, ...]], tuple[str, ...]]:
     """Give the reasons for every test that has one, and the changed data files that no test is known to read."""
     found: dict[str, list[Reason]] = {}
@@ -35,7 +39,7 @@ def find_reasons(
         _by_names(narrowed),
         _by_data(scene, lost),
         _by_rule(scene),
-        _by_docstring(scene),
+        _by_docstring(scene, make_names),
         _by_source_text(scene),
         _documents(scene),
         _named_alike(scene),
@@ -131,23 +135,11 @@ def _by_rule(scene: Scene) -> Found:
                 yield test, Reason(rule="configured", text=effect.text, chain=(path, test))
 
 
-def _by_docstring(scene: Scene) -> Found:
-    """Give the tests that read docstrings which changed."""
-    for path, difference in scene.differences.items():
-        if not difference.docstrings:
-            continue
-        chains = scene.graph.reach([path])
-        tests = [
-            test
-            for test in scene.layout.tests
-            if test in chains
-            and test != path
-            and ((value := scene.imports.get(test)) is None or value.documents)
-        ]
-        for test, shape in scene.tree.shapes(tests).items():
-            if reads_docstring(shape, difference.docstrings):
-                text = f"reads docstrings of {path}"
-                yield test, Reason(rule="docstrings", text=text, chain=chains[test])
+def _by_docstring(scene: Scene, make_names: MakeNames | None) -> Found:
+    """Give the tests that read docstrings which changed, or run what reads them."""
+    for test, chain in docstring_tests(scene, make_names):
+        text = f"may read docstrings of {chain[0]}"
+        yield test, Reason(rule="docstrings", text=text, chain=chain)
 
 
 def _by_source_text(scene: Scene) -> Found:

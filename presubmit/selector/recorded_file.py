@@ -11,7 +11,7 @@ import msgspec
 from presubmit.errors import UsageError
 from presubmit.history import RecordedRun  # noqa: TC001 - msgspec reads the annotation
 from presubmit.selector.recorded_index import DamagedRecordingError, Index, pack
-from presubmit.selector.recorded_store import CORE, Stored
+from presubmit.selector.recorded_store import CORES, Stored
 from presubmit.selector.recording import Ran, Recording
 from presubmit.values import Value
 
@@ -101,9 +101,9 @@ def _read(data: bytes) -> _File:
 
 
 def _check(run: RecordedRun, contexts: tuple[Ran, ...], paths: frozenset[str]) -> None:
-    if run.core != CORE:
+    if run.core not in CORES:
         raise UsageError(
-            f"it was recorded with coverage's core {run.core}, which loses contexts",
+            f"it was recorded with the core {run.core}, which loses contexts",
             hint="record it with this presubmit",
         )
     if not _TREE.fullmatch(run.tree):

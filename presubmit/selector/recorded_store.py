@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from presubmit.history import History
     from presubmit.selector.recording import Ran, Recording
 
-CORE: Final = "ctrace"
-"""The only one of coverage's cores that keeps contexts apart (coveragepy #2200)."""
+CORES: Final = frozenset(["ctrace", "monitoring"])
+"""coverage's C tracer, the only one of its cores that keeps contexts apart (coveragepy #2200), and the recorder's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ def store_recording(
     An empty one (`--collect-only`) and one of a core that loses contexts are not kept.
     """
     tested = any(one.context.startswith(TEST) for one in recording.contexts)
-    if recording.core != CORE or not tested:
+    if recording.core not in CORES or not tested:
         return False
     run = RecordedRun(
         tree=tree,
@@ -120,7 +120,7 @@ def read_stored(history: History, setting: str | None) -> tuple[Stored, ...]:
     return tuple(
         Stored(number=number, run=run, index=index)
         for number, run in history.recorded_runs(setting)
-        if run.core == CORE and (index := read_index(history, number)) is not None
+        if run.core in CORES and (index := read_index(history, number)) is not None
     )
 
 

@@ -39,7 +39,7 @@ class Recording(Value, frozen=True, kw_only=True):
     python: str
     """`3.11.2`"""
     core: str
-    """coverage's core; a recording of any other than `ctrace` is refused (facts: sysmon loses contexts)."""
+    """`ctrace`, or from Python 3.12 `monitoring`; any other is refused (facts: coverage's `sysmon` loses contexts)."""
     environment: str
     """Digest of the installed distributions (the project's own apart), of the Python and the platform."""
     contexts: tuple[Ran, ...]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from presubmit.selector.imports import Imports
     from presubmit.selector.layout import Layout
-    from presubmit.selector.native import NativeReach
+    from presubmit.selector.native.values import NativeReach
 
 
 class Reach(StrEnum):

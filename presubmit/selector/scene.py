@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import msgspec
+
 from presubmit.selector.compiled import Compiled, read_compiled
 from presubmit.selector.data import makes_code, read_build_mentions, read_referrers
 from presubmit.selector.difference import Difference, compare
 from presubmit.selector.graph import build_graph
 from presubmit.selector.imports import Imports
 from presubmit.selector.layout import is_python, make_layout
-from presubmit.selector.quiet import fixtures_only, settle_docstrings
+from presubmit.selector.quiet import fixtures_only
 from presubmit.selector.rules import Effect, Reach, Surroundings, judge_path
 from presubmit.values import FileStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from presubmit.runners import Collects
     from presubmit.selector.graph import Graph
     from presubmit.selector.layout import Layout
     from presubmit.selector.shape import Shape
@@ -71,8 +74,18 @@ class Scene:
         return tuple(path for path, (_, it) in self.judged.items() if it.reach in reaches)
 
 
-def make_scene(change: Change, tree: Tree, rules: Mapping[str, str] | None = None) -> Scene:
-    """Look at a change; `rules` are the user's own."""
+def make_scene(
+    change: Change,
+    tree: Tree,
+    rules: Mapping[str, str] | None = None,
+    *,
+    tests: Collection[str] | None = None,
+    collects: Collects | None = None,
+) -> Scene:
+    """Look at a change; `rules` are the user's own, `tests` other files in the place of the tests: benchmarks, say.
+
+    `collects` is what another runner than pytest takes for tests.
+    """
     present = frozenset(tree.paths)
     changed = tuple(dict.fromkeys(path for file in change.files for path in file.paths))
     gone = frozenset(
@@ -83,16 +96,20 @@ def make_scene(change: Change, tree: Tree, rules: Mapping[str, str] | None = Non
     )
     layout = _once(
         tree,
-        ("layout", gone),
+        ("layout", gone, collects),
         (tree.paths, tree.configs, tree.links),
-        lambda: make_layout(tree.paths, tree.configs, gone=gone, links=tree.links),
+        lambda: make_layout(
+            *(tree.paths, tree.configs), gone=gone, links=tree.links, collects=collects
+        ),
     )
+    if tests is not None:
+        layout = msgspec.structs.replace(layout, tests=tuple(sorted(tests)))
     imports = (
         {path: _wide(why) for path, why in tree.unread.items()} | dict(tree.imports)
         if tree.unread
         else tree.imports
     )
-    differences, heads = _differences(change, tree, layout)
+    differences, heads = _differences(change, tree)
     compiled = read_compiled(change, tree, layout, imports)
     around = Surroundings(
         layout=layout,
@@ -184,9 +201,7 @@ def _wide(why: str) -> Imports:
     return Imports(dynamic=True, walks=True, documents=True, problem=why)
 
 
-def _differences(
-    change: Change, tree: Tree, layout: Layout
-) -> tuple[dict[str, Difference], Mapping[str, Shape]]:
+def _differences(change: Change, tree: Tree) -> tuple[dict[str, Difference], Mapping[str, Shape]]:
     """Compare both versions of every Python file that both sides have; gives head's shapes, too."""
     paths = [
         file.path
@@ -199,8 +214,6 @@ def _differences(
     base: Mapping[str, Shape] = tree.base_shapes(paths) if paths else {}
     head: Mapping[str, Shape] = tree.shapes(paths) if paths else {}
     found = {
-        path: settle_docstrings(compare(base[path], head[path]), head[path], layout)
-        for path in paths
-        if path in base and path in head
+        path: compare(base[path], head[path]) for path in paths if path in base and path in head
     }
     return found, head

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXTRACTOR", "MODULE", "Element", "ElementKind", "Shape", "read_shape"]
 
-EXTRACTOR: Final = f"4-{sys.version_info[0]}.{sys.version_info[1]}"
+EXTRACTOR: Final = f"5-{sys.version_info[0]}.{sys.version_info[1]}"
 """Changes when `read_shape` gives other values for the same source: caches are keyed by it.
 
 The Python is part of it, since each version's parser builds slightly different trees."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -57,13 +56,19 @@ def cost(test: ChosenTest, seconds: Mapping[str, float]) -> float | None:
     known = [seconds[one] for one in test.ids if one in seconds]
     if not known:
         return seconds.get(test.path)
-    return sum(known) + statistics.median(known) * (len(test.ids) - len(known))
+    return sum(known) + _median(known) * (len(test.ids) - len(known))
+
+
+def _median(values: Sequence[float]) -> float:
+    import statistics  # noqa: PLC0415 - it loads fractions and decimals, and `select` needs none of it
+
+    return statistics.median(values)
 
 
 def usual(seconds: Mapping[str, float]) -> float:
     """Give what an unknown test file is expected to take: the median of the known ones."""
     known = [taken for name, taken in seconds.items() if "::" not in name]
-    return statistics.median(known) if known else _UNKNOWN
+    return _median(known) if known else _UNKNOWN
 
 
 def known_seconds(tests: Iterable[ChosenTest], seconds: Mapping[str, float]) -> float | None:
@@ -236,7 +241,7 @@ def _groups(test: ChosenTest, seconds: Mapping[str, float]) -> dict[str, float]:
     known = [seconds[one] for one in ids if one in seconds]
     if not known:
         return {}
-    middle = statistics.median(known)
+    middle = _median(known)
     groups: dict[str, float] = {}
     for one in ids:
         groups[_group(one)] = groups.get(_group(one), 0.0) + seconds.get(one, middle)

@@ -72,6 +72,7 @@ _SCOPES: Final = frozenset(
 _DOCUMENTED: Final = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
 _FRAGMENTS: Final = 2
 """A shorter known part of a built name says too little."""
+_DOC: Final = "__doc__"
 _LEAVE: Final = object()
 
 
@@ -125,6 +126,8 @@ class Uses:
         self._stores = Stores()
         self._names: set[str] = set()
         self._chains: set[tuple[str, ...]] = set()
+        self._copied: set[tuple[str, ...]] = set()
+        self._copies: set[int] = set()
         self._others: set[str] = set()
         self._stored: set[str] = set()
         self._changed: set[tuple[str, bool]] = set()
@@ -205,10 +208,13 @@ class Uses:
         stored = type(node.ctx) is not ast.Load
         if stored:
             self._stores.changed.append((node.value, node.attr))
+        if stored and node.attr == _DOC:
+            parts = parts[1:]  # who gives an object another docstring reads none
         if type(value) is ast.Name:
             self.tokens.append(value.id)
             parts.append(value.id)
-            self._chains.add(tuple(reversed(parts)))
+            found = self._copied if id(node) in self._copies else self._chains
+            found.add(tuple(reversed(parts)))
             if stored:
                 self._changed.add((value.id, bool(self._depth)))
         else:
@@ -335,6 +341,8 @@ class Uses:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     self._stores.bind(target, value)
+                    if _is_docstring(target) and _is_docstring(value):
+                        self._copies.add(id(value))
             case ast.AugAssign(target=target):
                 self._stores.changed.append((target, ""))
             case (
@@ -431,10 +439,15 @@ class Uses:
         for name in self._names:
             if name not in bound:
                 yield name
-        for root, *rest in self._chains:
+        # A local object's docstring that another object gets is read by who reads that one's.
+        copied = (
+            chain if chain[0] not in bound or chain[0] == self._first else chain[:-1]
+            for chain in self._copied
+        )
+        for root, *rest in (*self._chains, *copied):
             if root not in bound:
                 yield ".".join((root, *rest))
-            elif root == self._first:
+            elif root == self._first and rest:
                 yield f"self.{rest[0]}"
                 yield from (f".{part}" for part in rest[1:])
             else:
@@ -512,6 +525,10 @@ def _keyed(node: ast.Subscript) -> ast.expr:
     value = node.value
     named = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
     return node if named and value.func.id == "globals" else value  # type: ignore[attr-defined]
+
+
+def _is_docstring(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == _DOC
 
 
 def _root(node: ast.expr) -> ast.expr:

@@ -83,7 +83,7 @@ def _tests(found: Sequence[Candidate], project: Project) -> tuple[Found, Candida
         if taken.options:
             return taken, candidate
         nearest = nearest if nearest[0].besides else (taken, candidate)
-        if any(run.pytest is not None or run.runner in _OF_PYTHON for run in recipe.tests):
+        if any(run.pytest or run.program or run.runner in _OF_PYTHON for run in recipe.tests):
             break
     return nearest
 

@@ -1,7 +1,8 @@
-"""How upstream runs the tests: the pytest call of a job, what is installed for it, and its variables."""
+"""How upstream runs the tests: the call of pytest or of another runner, what is installed for it, and its variables."""
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from packaging.utils import canonicalize_name
 
+from presubmit.runners import runner_of
 from presubmit.upstream.recipes.narrowing import for_narrowing
 from presubmit.upstream.recipes.recipe import Runner
 from presubmit.upstream_options import variables
@@ -43,22 +45,26 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def take_tests(recipe: Recipe, scripts: Iterable[str], project: Project) -> Found:
-    """Take over the first pytest call on the tree itself; the job's others are named.
+    """Take over the first pytest call on the tree itself, else that of another runner; the job's others are named.
 
     `scripts` are those of the job's steps.
     """
     runs = [run for run in recipe.tests if run.pytest is None or not run.pytest.has(*_TELLS_ONLY)]
-    chosen = next((run for run in runs if not _why_not(run)), None)
+    usable = [run for run in runs if not _why_not(run)]
+    chosen = next((run for run in usable if run.pytest is not None), next(iter(usable), None))
     others = [run for run in runs if run is not chosen]
     besides = tuple(dict.fromkeys(_named(run, chosen) for run in others if _differs(run, chosen)))
     refused = [f"not taken over: {n.what} at {n.origin} ({n.why})" for n in recipe.not_taken]
-    if chosen is None or chosen.pytest is None:
+    if chosen is None:
         return Found(besides=besides, notes=tuple(refused))
     recipe = _until(recipe, chosen)
     env = _reaching(chosen)
-    call = _with_addopts(chosen.pytest, env.pop("PYTEST_ADDOPTS", ""))
     options, notes = take_installs(recipe, project)
-    command, dropped = _command(call, project, options)
+    if chosen.pytest is None:
+        command, dropped = _program(chosen.program)
+    else:
+        call = _with_addopts(chosen.pytest, env.pop("PYTEST_ADDOPTS", ""))
+        command, dropped = _command(call, project, options)
     at = _origin(chosen)
     options["tests.command"] = command, at
     texts = tuple(scripts)
@@ -87,11 +93,11 @@ def _line(origin: str) -> int:
 
 def _why_not(run: TestRun) -> str:
     """Say why a run of upstream's is not one that the chosen tests can be run by."""
-    if run.pytest is None:
-        return "its pytest call is not known"
+    if run.pytest is None and not run.program:
+        return "its call of the tests is not known"
     if run.cwd:
         return f"it runs in {run.cwd}"
-    if run.pytest.packages:
+    if run.pytest is not None and run.pytest.packages:
         return f"it tests the installed {', '.join(run.pytest.packages)}"
     return ""
 
@@ -101,14 +107,16 @@ def _named(run: TestRun, chosen: TestRun | None) -> str:
     known = chosen.env if chosen is not None else run.env
     own = [f"{name}={value}" for name, value in run.env.items() if known.get(name) != value]
     why = _why_not(run)
-    return f"{shlex.join((*own, *run.command))} ({run.origin}{f': {why}' if why and run.pytest else ''})"
+    return f"{shlex.join((*own, *run.command))} ({run.origin}{f': {why}' if why and (run.pytest or run.program) else ''})"
 
 
 def _differs(run: TestRun, chosen: TestRun | None) -> bool:
     """Whether it would tell anything that the chosen call does not."""
-    if chosen is None or run.pytest is None or chosen.pytest is None:
+    if chosen is None or not (run.pytest or run.program):
         return True
-    return (run.pytest, run.env, run.cwd) != (chosen.pytest, chosen.env, chosen.cwd)
+    return any(
+        getattr(run, name) != getattr(chosen, name) for name in ("pytest", "program", "env", "cwd")
+    )
 
 
 def _origin(run: TestRun) -> str:
@@ -151,6 +159,18 @@ def _command(
     left = {**dict.fromkeys(spoiling, "not for a narrowed run"), **dropped, **isolating}
     started = ("python", *flags, "-m", "pytest") if call.module else ("pytest",)
     return (*started, *kept), left
+
+
+def _program(program: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Give the call of another runner than pytest, without what ends it early or hides ours."""
+    kept = runner_of(program).plain(program)
+    _, isolating = keep_python_options(itertools.takewhile(_is_option, kept[1:]))
+    left = {word: "not for a narrowed run" for word in program if word not in kept}
+    return tuple(word for word in kept if word not in isolating), {**left, **isolating}
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-m"
 
 
 def _said(left: Mapping[str, str], at: str) -> list[str]:

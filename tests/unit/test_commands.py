@@ -7,6 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from presubmit import values
@@ -112,6 +113,16 @@ def _result(
 
 
 MODULES = ("pkg._fast",)
+
+
+def test_a_second_run_that_did_not_load_the_twin_is_no_pass() -> None:
+    work = values.Tests(command=("pytest",), mode=Mode.ALL, env=("X=1",), pure=("s.x", "x"))
+    steps = [msgspec.structs.replace(_step("tests.pure"), work=work)]
+    (lost,) = settle_shards(steps, [_result("tests.pure", {"s.x": None, "x": None})], ("m",))
+    assert lost.outcome is Outcome.ERROR
+    assert lost.reason.startswith("X=1 did not load s.x")
+    (found,) = settle_shards(steps, [_result("tests.pure", {"s.x": None, "x": "x.py"})], ("m",))
+    assert found.outcome is Outcome.PASSED
 
 
 def test_one_shard_that_loads_the_extension_is_enough() -> None:

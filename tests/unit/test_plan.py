@@ -125,6 +125,7 @@ def plan(
     seconds: Mapping[str, float] | None = None,
     clean_build: bool = False,
     step_seconds: Callable[[str], float | None] = lambda _: None,
+    besides: tuple[str, ...] = (),
     **asked: Any,
 ) -> Plan:
     return make_plan(
@@ -136,6 +137,7 @@ def plan(
         seconds=seconds or {},
         clean_build=clean_build,
         step_seconds=step_seconds,
+        besides=besides,
     )
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from presubmit import values
@@ -673,3 +674,34 @@ def test_steps_that_an_old_failure_keeps_from_running_leave_the_job_incomplete()
 def test_a_failing_job_is_repeated_by_replay() -> None:
     (failure,) = judged(job_result("make [1a]"), None).failures
     assert (failure.kind, failure.repro) == ("job", f"presubmit replay {CELL}")
+
+
+# --- a second run with another variable ---------------------------------------------------------------------------------
+
+
+def second(case: Case, base: BaseResults) -> Failure:
+    result = msgspec.structs.replace(ran(case), id="tests.pure")
+    (failure,) = judge(plan(step("tests.pure")), [result], base).failures
+    return failure
+
+
+def test_what_the_base_does_usually_says_nothing_of_a_second_run() -> None:
+    assert second(failing(), SAME).label is UNKNOWN
+    assert second(failing(), SAME).base == "not run"
+
+
+def test_a_second_run_is_classed_by_the_bases_own_second_run() -> None:
+    fails = BaseResults(tests=(passing(),), by_step={"tests.pure": SAME})
+    passes = BaseResults(tests=(failing(),), by_step={"tests.pure": GREEN})
+    assert second(failing(), fails).label is ON_BASE
+    assert second(failing(), passes).label is NEW
+
+
+def test_a_base_that_does_not_build_leaves_a_second_run_unknown() -> None:
+    assert second(failing(), BROKEN).label is UNKNOWN
+    assert second(failing(), BROKEN).base == "error"
+
+
+def test_the_command_to_repeat_a_second_run_names_its_step() -> None:
+    assert "--only tests.pure -- " in second(failing(), GREEN).repro
+    assert "--only tests -- " in one(failing(), GREEN).repro

@@ -7,9 +7,9 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
-from presubmit.replay.assignment import PLUGIN
 from presubmit.replay.job.own_folder import write_own
 from presubmit.results.record import read_record
+from presubmit.runners.pytest import PLUGIN
 from presubmit.values import counted
 
 if TYPE_CHECKING:

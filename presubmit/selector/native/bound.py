@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from presubmit.selector.native.csource import read_c
 from presubmit.selector.native.cysource import read_cython
 from presubmit.selector.native.elements import PROTOCOL, Element, Kind, Source
-from presubmit.selector.native.includes import C_SUFFIXES, CYTHON_SUFFIXES
+from presubmit.selector.native.suffixes import C_SUFFIXES, CYTHON_SUFFIXES
 from presubmit.values import Value
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import shlex
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
-from presubmit.selector.native.includes import C_SUFFIXES
+from presubmit.selector.native.suffixes import C_SUFFIXES
 from presubmit.selector.native.reach import is_name_of, owners
 from presubmit.selector.native.values import NativeMap
 from presubmit.values import Value

@@ -6,35 +6,11 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+from presubmit.selector.native.suffixes import CYTHON_SUFFIXES, TEMPLATE_SUFFIXES, suffix_of
 from presubmit.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
-
-C_SUFFIXES: Final = frozenset(
-    {
-        ".c",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".c++",
-        ".m",
-        ".mm",
-        ".cu",
-        ".cuh",
-        ".h",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".h++",
-    }
-    | {".inc", ".inl", ".ipp", ".tcc", ".tpp", ".def", ".s", ".S", ".asm", ".dispatch"}
-)
-CYTHON_SUFFIXES: Final = frozenset({".pyx", ".pxd", ".pxi"})
-NATIVE_SUFFIXES: Final = (
-    C_SUFFIXES | CYTHON_SUFFIXES | {".f", ".f90", ".f95", ".for", ".pyf", ".rs"}
-)
-_TEMPLATE_SUFFIXES: Final = frozenset({".in", ".src", ".tp", ".tmpl", ".template", ".j2", ".mako"})
 
 _INCLUDE = re.compile(
     rb"^[ \t]*(?:#|%:)[ \t]*(?:include|include_next|import)\b[ \t]*([^\r\n]*)", re.MULTILINE
@@ -85,7 +61,7 @@ class Finder:
         for path in sorted(self.paths):
             self.by_base.setdefault(posixpath.basename(path), []).append(path)
             stem, suffix = posixpath.splitext(path)
-            if suffix in _TEMPLATE_SUFFIXES:
+            if suffix in TEMPLATE_SUFFIXES:
                 # `x.pxi.in` is what `x.pxi` is generated from.
                 self.by_base.setdefault(posixpath.basename(stem), []).append(path)
 
@@ -109,21 +85,7 @@ class Finder:
 
 def _generates(path: str, tail: str) -> bool:
     stem, suffix = posixpath.splitext(path)
-    return suffix in _TEMPLATE_SUFFIXES and f"/{stem}".endswith(tail)
-
-
-def suffix_of(path: str) -> str:
-    """Give the suffix that tells a native file's language, `.pyx` for `x.pyx.in`."""
-    stem, suffix = posixpath.splitext(path)
-    if suffix in _TEMPLATE_SUFFIXES:
-        inner = posixpath.splitext(stem)[1]
-        return inner if inner in NATIVE_SUFFIXES else suffix
-    return suffix
-
-
-def is_native_file(path: str) -> bool:
-    """Tell a source or header that an extension module may be built from, by its name."""
-    return suffix_of(path) in NATIVE_SUFFIXES or suffix_of(path).lower() in NATIVE_SUFFIXES
+    return suffix in TEMPLATE_SUFFIXES and f"/{stem}".endswith(tail)
 
 
 def read_includes(path: str, text: bytes, finder: Finder) -> Included:

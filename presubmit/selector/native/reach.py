@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from presubmit.selector.native.bound import bound_names, is_quiet
 from presubmit.selector.native.values import NativeMap, NativeReach
 
 if TYPE_CHECKING:
@@ -35,6 +34,9 @@ def _reach_of(
     texts: Callable[[str], bytes | None],
     known: dict[str, Source],
 ) -> NativeReach:
+    # Reading C takes long to load, and `importers` is asked without it.
+    from presubmit.selector.native.bound import bound_names, is_quiet  # noqa: PLC0415
+
     base, head = changed[path]
     if is_quiet(path, base, head):
         return NativeReach(modules=(), names=(), chain=(path,))

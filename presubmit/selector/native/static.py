@@ -15,11 +15,11 @@ from presubmit.selector.native.includes import (
     Included,
     closure,
     included_by,
-    is_native_file,
     read_includes,
 )
 from presubmit.selector.native.meson import read_meson
 from presubmit.selector.native.setup_py import read_setup
+from presubmit.selector.native.suffixes import is_native_file
 from presubmit.selector.native.values import Declared, Extension, NativeMap
 
 if TYPE_CHECKING:

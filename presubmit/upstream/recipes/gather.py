@@ -210,7 +210,9 @@ class _Gathering:
             runs = [run for name in outer.targets or ("",) for run in self.tox_runs(placed, name)]
         else:
             calls = [
-                c for _, c in leaves((placed,)) if c.pytest is not None and c.kind is Kind.TEST
+                c
+                for _, c in leaves((placed,))
+                if (c.pytest is not None or c.program) and c.kind is Kind.TEST
             ]
             if outer.tool in {"make", "bash"} or outer.origin:
                 self.inner_installs(placed)
@@ -231,13 +233,14 @@ class _Gathering:
         needs = Needs.NOTHING
         if pytest is not None and {"-I", "-E"} & set(pytest.python_options):
             needs = Needs.SITE_PACKAGES
-        if pytest is None and runner in {Runner.OTHER, Runner.SCRIPT}:
+        if pytest is None and not call.program and runner in {Runner.OTHER, Runner.SCRIPT}:
             needs = Needs.UNKNOWN
         return TestRun(
             origin=self.origin(placed),
             runner=runner,
             command=outer.words,
             pytest=pytest,
+            program=call.program,
             cwd=self.within(call.cwd or ""),
             env=env,
             targets=outer.targets,
@@ -251,7 +254,7 @@ class _Gathering:
         outer = placed.command
         name = name or next(iter(toxfile.tox_default_environments(self.read)), "py")
         tox = toxfile.tox_environment(name, self.read)
-        calls = [c for _, c in leaves((placed,)) if c.pytest is not None]
+        calls = [c for _, c in leaves((placed,)) if c.pytest is not None or c.program]
         if len(outer.targets) > 1 and tox is not None:
             # The commands of all environments came in one list; those of this one are told by their text.
             calls = [c for c in calls if c.raw in "\n".join(tox.commands)]
@@ -266,13 +269,14 @@ class _Gathering:
             runner=Runner.TOX,
             command=outer.words,
             pytest=pytest,
+            program=calls[0].program if calls else (),
             cwd=self.within((calls[0].cwd if calls else outer.cwd) or ""),
             env=env,
             targets=(name,),
             python=(tox.python if tox else "") or toxfile.python_of(name),
             needs=Needs.TOX_OVERRIDE,
             tox=tox,
-            found_in=tox.origin if tox is not None and pytest is not None else "",
+            found_in=tox.origin if tox is not None and calls else "",
             unknown=(
                 *unknown,
                 *(() if outer.literal else (outer.raw,)),

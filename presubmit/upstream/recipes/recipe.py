@@ -32,7 +32,7 @@ class Runner(StrEnum):
     SPIN = "spin"
     SCRIPT = "script"
     OTHER = "other"
-    """Not pytest: unittest, ctest, cargo test, a program of the project's own."""
+    """Neither pytest nor behind anything: unittest, ctest, cargo test, a program of the project's own."""
 
 
 class TestRun(Value, frozen=True, kw_only=True):
@@ -47,6 +47,8 @@ class TestRun(Value, frozen=True, kw_only=True):
     """As upstream calls it, assignments apart."""
     pytest: PytestCall | None = None
     """What pytest is told, where that is known: also behind tox, make and scripts, out of their files."""
+    program: tuple[str, ...] = ()
+    """The call of another runner that is known, wrappers apart: `python -m unittest discover`."""
     cwd: str = ""
     env: dict[str, str] = {}
     targets: tuple[str, ...] = ()

@@ -41,6 +41,8 @@ class Recognised(Value, frozen=True, kw_only=True):
     install: Install | None = None
     """What it installs; with a wrapper such as `uv run`, what that installs first."""
     pytest: PytestCall | None = None
+    program: tuple[str, ...] = ()
+    """The call of another runner of tests (unittest, Django's, a script of the project), wrappers apart."""
     targets: tuple[str, ...] = ()
     """Environments of tox, sessions of nox, targets of make, scripts of a manager."""
     environment: str = ""

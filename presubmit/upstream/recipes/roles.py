@@ -156,6 +156,8 @@ _TEST_TOOLS: Final = frozenset(
         *(
             "pytest",
             "unittest",
+            "manage.py",
+            "django-admin",
             "tox",
             "nox",
             "spin",

@@ -94,6 +94,7 @@ class Seen:
         targets: tuple[str, ...] = (),
         install: Install | None = None,
         pytest: PytestCall | None = None,
+        program: tuple[str, ...] = (),
         environment: str = "",
         environ: tuple[tuple[str, str], ...] = (),
     ) -> Recognised:
@@ -123,6 +124,7 @@ class Seen:
             python=self.peeled.python,
             install=install or self.peeled.install,
             pytest=pytest,
+            program=program,
             targets=targets,
             environment=environment or self.peeled.environment,
             origin=origin,

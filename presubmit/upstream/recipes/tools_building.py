@@ -6,6 +6,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+from presubmit.runners import script as run_script
 from presubmit.upstream.recipes.installs import (
     Install,
     manager_install,
@@ -99,6 +100,8 @@ def _python(seen: Seen) -> Recognised:
     at = seen.texts.index(texts[0])
     script = posixpath.basename(texts[0])
     rest = seen.words[at + 1 :]
+    program = ("python", *seen.texts)
+    known = all(word.literal for word in seen.words)
     if script == "setup.py":
         install = setup_py(rest)
         if install is not None:
@@ -116,7 +119,13 @@ def _python(seen: Seen) -> Recognised:
         )
     if script == "manage.py":
         kind = Kind.TEST if rest and rest[0].text == "test" else Kind.OTHER
-        return seen.made(kind, "manage.py", targets=tuple(w.text for w in rest[:1]))
+        return seen.made(
+            *(kind, "manage.py"),
+            targets=tuple(w.text for w in rest[:1]),
+            program=program if kind is Kind.TEST and known else (),
+        )
+    if run_script.takes(program):
+        return seen.made(Kind.TEST, f"python {texts[0]}", program=program if known else ())
     stem = posixpath.splitext(script)[0]
     by_name = (
         Kind.TEST

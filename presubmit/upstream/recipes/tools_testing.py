@@ -1,4 +1,4 @@
-"""Recognises what calls tests: pytest, tox, nox, spin."""
+"""Recognises what calls tests: pytest, unittest, Django's runner, tox, nox, spin."""
 
 from __future__ import annotations
 
@@ -36,6 +36,34 @@ def _pytest(seen: Seen) -> Recognised:
     if call.has("--version", "--help", "-h", "--collect-only", "--co", "--fixtures", "--markers"):
         kind = Kind.SILENT
     return seen.made(kind, "pytest", pytest=call)
+
+
+def _unittest(seen: Seen) -> Recognised:
+    if not _is_module(seen) or {"-h", "--help"} & set(seen.texts):
+        return seen.made(Kind.TEST if _is_module(seen) else Kind.OTHER, "unittest")
+    program = ("python", *seen.peeled.python_options, "-m", "unittest", *seen.texts)
+    return seen.made(Kind.TEST, "unittest", program=_literal(seen, program))
+
+
+def _django(seen: Seen) -> Recognised:
+    """Read `django-admin test`, `python -m django test` and `./manage.py test`; `python manage.py` is a script."""
+    if seen.texts[:1] != ("test",):
+        return seen.made(Kind.OTHER, seen.tool, targets=seen.texts[:1])
+    if _is_module(seen):
+        started: tuple[str, ...] = ("python", *seen.peeled.python_options, "-m", "django")
+    else:
+        started = (seen.tool,) if seen.tool == "django-admin" else ("python", seen.program)
+    program = _literal(seen, (*started, *seen.texts))
+    return seen.made(Kind.TEST, seen.tool, targets=("test",), program=program)
+
+
+def _is_module(seen: Seen) -> bool:
+    return "python -m" in seen.peeled.via
+
+
+def _literal(seen: Seen, program: tuple[str, ...]) -> tuple[str, ...]:
+    """Give a program, unless one of its words is not known."""
+    return program if all(word.literal for word in seen.words) else ()
 
 
 _TOX_VALUED: Final = (
@@ -190,6 +218,10 @@ def _spin(seen: Seen) -> Recognised:
 HANDLERS: Final[Mapping[str, Callable[[Seen], Recognised]]] = {
     "pytest": _pytest,
     "py.test": _pytest,
+    "unittest": _unittest,
+    "django-admin": _django,
+    "django": _django,
+    "manage.py": _django,
     "tox": _tox,
     "nox": _nox,
     "spin": _spin,

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from presubmit.replay.assignment import PLUGIN, RECORDER
+from presubmit.replay.assignment import RECORDER
+from presubmit.runners.pytest import PLUGIN
 from presubmit.replay.lanes import plugin_folder
 from presubmit.results.record import Record, read_record
 from presubmit.results.recording import read_recording
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from presubmit.selector.recording import Ran, Recording
+
+
+PYTHON: Final = os.environ.get("PRESUBMIT_RECORDED_PYTHON") or sys.executable
+"""What the recorded project runs in: from Python 3.12 another core records."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -110,13 +115,13 @@ class Project:
     def run(
         self,
         *arguments: str,
-        python: str = sys.executable,
+        python: str = "",
         env: Mapping[str, str] | None = None,
         **told: Any,
     ) -> Run:
         """Run pytest to its end."""
         done = subprocess.run(
-            (python, "-m", "pytest", "-p", "no:cacheprovider", *arguments),
+            (python or PYTHON, "-m", "pytest", "-p", "no:cacheprovider", *arguments),
             cwd=self.root,
             env=self.environment(env or {}, **told),
             stdin=subprocess.DEVNULL,

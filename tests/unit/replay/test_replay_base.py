@@ -2,10 +2,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from presubmit import values
-from presubmit.replay.base import Question, _reproduces, make_question, on_base_files
+from presubmit.replay.base import (
+    Failing,
+    Question,
+    _reproduces,
+    make_question,
+    on_base_files,
+)
 from presubmit.values import (
     Base,
     Build,
@@ -45,7 +52,12 @@ def step(name: str, role: Role, work: values.Work) -> PlanStep:
 TESTS = step("tests.1", Role.TESTS, values.Tests(command=("pytest",), mode=Mode.ALL))
 LINT = step("lint.1", Role.LINT, LintCommand(command=("r",), tool="ruff", files=("a.py",)))
 BUILD = step("build.1", Role.BUILD, Build(mode="editable"))
-PLAN = Plan(tier=Tier.STANDARD, steps=(LINT, BUILD, TESTS))
+PURE = step(
+    "tests.pure",
+    Role.TESTS,
+    values.Tests(command=("pytest",), mode=Mode.ALL, env=("A=1", "X_PURE=1"), pure=("x.slow",)),
+)
+PLAN = Plan(tier=Tier.STANDARD, steps=(LINT, BUILD, TESTS, PURE))
 FINDING = Finding(kind="lint", subject="s", tool="t", message="m")
 
 
@@ -94,6 +106,17 @@ def test_a_flake_is_not_asked_about() -> None:
 def test_a_test_that_is_no_flake_is_asked_about(alone: str, company: str) -> None:
     again = Rerun(id="t.py::a", alone=alone, company=company)
     assert ask(ran(failing("t.py::a"), reruns=(again,))).failing == ("t.py::a",)
+
+
+def test_a_second_run_is_asked_about_apart_with_its_variable() -> None:
+    usual = ran(passing("t.py::a"), failing("t.py::b"))
+    again = ran(failing("t.py::a"), failing("t.py::b"))
+    question = ask(usual, msgspec.structs.replace(again, id="tests.pure"), touched=("t.py::c",))
+    assert question.failing == ("t.py::b",)
+    assert question.twins == (
+        Failing(step="tests.pure", tests=("t.py::a", "t.py::b"), variable="X_PURE=1"),
+    )
+    assert not question.empty
 
 
 def test_not_more_tests_are_asked_about_than_a_command_bears() -> None:

@@ -16,6 +16,7 @@ from presubmit.replay.build import (
     read_stamp,
     run_build,
 )
+from presubmit.replay.inside import script
 from presubmit.replay.steps import Bench
 from presubmit.values import Build, Outcome, PlanStep, Role, StepResult
 
@@ -25,9 +26,15 @@ if TYPE_CHECKING:
 
 
 class Pip:
-    """Our own Box protocol: installs what it is asked to, but for coverage where `refuses` says why not."""
+    """Our own Box protocol: installs what it is asked to, but for coverage where `refuses` says why not.
 
-    def __init__(self, environment: Path, *, refuses: str = "", works: bool = True) -> None:
+    Its Python records by itself only where it is `new`.
+    """
+
+    def __init__(
+        self, environment: Path, *, refuses: str = "", works: bool = True, new: bool = False
+    ) -> None:
+        self.new = new
         self.environment = environment
         self.refuses = refuses
         self.works = works
@@ -55,6 +62,8 @@ class Pip:
         outcome = ExecOutcome.EXITED
         if "-m venv" in command:
             (self.environment / "venv").mkdir(parents=True)
+        elif argv[-1] == script("presubmit_recorder/monitor"):
+            code = int(not self.new)
         elif "--target" in command:
             self.timeouts.append(timeout)
             (self.environment / "recorder").mkdir()
@@ -118,6 +127,16 @@ def test_the_tracer_is_installed_beside_the_environment(tmp_path: Path, environm
     assert has_tracer(environment)
     (command,) = [one for one in box.commands if "--target" in one]
     assert "--target /env/recorder coverage" in command
+    assert read_stamp(environment)["recorder"] == ""
+
+
+def test_a_python_that_records_by_itself_needs_no_coverage(
+    tmp_path: Path, environment: Path
+) -> None:
+    box = Pip(environment, new=True)
+    result = build(tmp_path, box)
+    assert (result.outcome, box.installs_coverage) == (Outcome.PASSED, 0)
+    assert has_tracer(environment)
     assert read_stamp(environment)["recorder"] == ""
 
 

@@ -17,7 +17,7 @@ from presubmit.replay.reruns import outcomes, rerun
 from presubmit.replay.steps import Bench
 from presubmit.replay.tests import (
     only_coverage_failed,
-    run_pytest,
+    run_command,
     run_tests,
 )
 from presubmit.results.junit import write_junit
@@ -219,7 +219,7 @@ def test_the_plugin_reaches_pytest_whoever_starts_it(tmp_path: Path) -> None:
     box = Pytest({A: "p"})
     work = make_work(on_path=True)
     env = {"PYTEST_ADDOPTS": "-q", "PYTHONPATH": "/mine"}
-    run_pytest(make_bench(tmp_path, work, box, env=env), work, name="tests.1")
+    run_command(make_bench(tmp_path, work, box, env=env), work, name="tests.1")
     (given,) = box.environments
     assert given["PYTEST_ADDOPTS"].startswith("-q -p presubmit_pytest_plugin --junitxml=")
     assert (given["PYTEST_PLUGINS"], given["PYTHONPATH"]) == (
@@ -238,7 +238,7 @@ def test_built_modules_and_their_packages_are_watched(tmp_path: Path) -> None:
     box = Pytest({A: "p"})
     work = make_work()
     bench = make_bench(tmp_path, work, box, modules=("pkg._a", "pkg._b", "_top"))
-    run_pytest(bench, work, name="tests.1")
+    run_command(bench, work, name="tests.1")
     assert box.selections[0]["watch"] == ["pkg._a", "pkg._b", "_top", "pkg"]
 
 
@@ -268,7 +268,7 @@ def test_a_run_without_the_plugins_record_is_noted(tmp_path: Path) -> None:
     box = Pytest({A: "f"}, exit_code=1)
     box.silent = True
     work = make_work(retries=0)
-    attempt = run_pytest(make_bench(tmp_path, work, box), work, name="tests.1")
+    attempt = run_command(make_bench(tmp_path, work, box), work, name="tests.1")
     assert not attempt.narrowed
     assert "no record of the plugin: nothing proves which tests ran" in attempt.notes
 
@@ -427,7 +427,7 @@ def test_the_modules_that_were_loaded_are_told(tmp_path: Path) -> None:
     box = Pytest({A: "p"})
     box.modules = {"pkg._fast": "/f.so", "pkg": None}
     work = make_work()
-    told = run_pytest(make_bench(tmp_path, work, box), work, name="tests.1").modules
+    told = run_command(make_bench(tmp_path, work, box), work, name="tests.1").modules
     assert told == {"pkg._fast": "/f.so", "pkg": None}
 
 

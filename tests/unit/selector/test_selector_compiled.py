@@ -9,16 +9,8 @@ import pytest
 from presubmit.selector import MemoryCache, Tree, imports_of, select
 from presubmit.selector.cache import Kind
 from presubmit.selector.shape import read_shape
-from presubmit.values import (
-    Base,
-    Change,
-    ChangedFile,
-    FileStatus,
-    Mode,
-    Selection,
-    Target,
-    TargetKind,
-)
+from presubmit.values import ChangedFile, FileStatus, Mode, Selection
+from tests.unit.selector.changes import make_change
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -133,17 +125,6 @@ def edit(
     return select(make_change(change), make_tree(head, files, cache))
 
 
-def make_change(file: ChangedFile) -> Change:
-    return Change(
-        top="/checkout",
-        common_dir="/checkout/.git",
-        branch="topic",
-        target=Target(kind=TargetKind.WORKTREE, commit=None, tree="t", snapshot="s"),
-        base=Base(ref="main", commit="b", tree="u", how="test"),
-        files=(file,),
-    )
-
-
 def paths(selection: Selection) -> set[str]:
     return {test.path for test in selection.tests}
 
@@ -223,21 +204,48 @@ def test_a_change_of_python_alone_in_a_pure_tree_reads_no_native_map() -> None:
     assert cache.entries[Kind.NATIVE] == {}
 
 
-def test_a_pure_twin_that_tests_do_not_load_is_said_with_what_loads_it() -> None:
+SWITCHED = (
+    "import os\n\n"
+    'if os.environ.get("PKG_PURE"):\n    from .slow import double_it\n'
+    "else:\n    try:\n        from ._fast import double_it\n"
+    "    except ImportError:\n        from .slow import double_it\n"
+)
+UNSWITCHED = (
+    "try:\n    from ._fast import double_it\n"
+    "except ImportError:\n    from .slow import double_it\n"
+)
+SLOW = "def double_it(n):\n    # Slowly.\n    return n + n\n"
+
+
+def twin_files(init: str) -> dict[str, str]:
+    return FILES | {"src/pkg/__init__.py": init, "src/pkg/slow.py": SLOW}
+
+
+def test_a_pure_twin_that_tests_do_not_load_runs_with_the_variable_that_loads_it() -> None:
     """msgpack's fallback.py: with the extension built, no test runs it."""
-    files = FILES | {
-        "src/pkg/__init__.py": (
-            "import os\n\n"
-            'if os.environ.get("PKG_PURE"):\n    from .slow import double_it\n'
-            "else:\n    try:\n        from ._fast import double_it\n"
-            "    except ImportError:\n        from .slow import double_it\n"
-        ),
-        "src/pkg/slow.py": "def double_it(n):\n    return n + n\n",
-    }
-    found = edit("src/pkg/slow.py", "n + n", "n * 2", files=files)
+    found = edit("src/pkg/slow.py", "n + n", "n * 2", files=twin_files(SWITCHED))
+    (twin,) = found.twins
+    assert (twin.path, twin.native, twin.variable) == ("src/pkg/slow.py", "pkg._fast", "PKG_PURE")
+    assert {"pkg.slow", "src.pkg.slow"} >= set(twin.modules) > set()
+    assert set(twin.tests) == paths(found) > set()
+    assert found.notes == ()
+
+
+def test_a_comment_in_a_twin_runs_nothing_again() -> None:
+    assert edit("src/pkg/slow.py", "Slowly", "So", files=twin_files(SWITCHED)).twins == ()
+
+
+def test_a_change_beside_a_twin_runs_nothing_again() -> None:
+    files = twin_files(SWITCHED)
+    assert edit("src/pkg/shared.py", "return n", "return 2", files=files).twins == ()
+    assert edit("src/pkg/_fast.c", "value * 2", "value * 3", files=files).twins == ()
+
+
+def test_a_twin_of_which_no_variable_is_known_is_said() -> None:
+    found = edit("src/pkg/slow.py", "n + n", "n * 2", files=twin_files(UNSWITCHED))
     (note,) = found.notes
     assert note.startswith(
         "src/pkg/slow.py stands in for pkg._fast, which tests load in its place"
     )
-    assert note.endswith("PKG_PURE=1 in tests.env tests it")
-    assert edit("src/pkg/shared.py", "return n", "return 2", files=files).notes == ()
+    assert note.endswith("a build without it tests it")
+    assert found.twins == ()

@@ -6,21 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from presubmit.selector import Tree, imports_of, select
-from presubmit.selector.shape import Shape, read_shape
-from presubmit.values import (
-    Base,
-    Change,
-    ChangedFile,
-    FileStatus,
-    Mode,
-    Selection,
-    Target,
-    TargetKind,
-)
+from presubmit.selector import select
+from presubmit.values import Mode, Selection
+from tests.unit.selector import changes
+from tests.unit.selector.changes import chosen, tree_after
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from presubmit.selector.narrow import Reached
 
@@ -33,33 +25,10 @@ HUB = {
 }
 
 
-def shapes_of(files: Mapping[str, str]) -> Callable[[Collection[str]], Mapping[str, Shape]]:
-    return lambda paths: {p: read_shape(files[p].encode()) for p in paths if p in files}
-
-
 def select_after(
     edits: dict[str, str], files: dict[str, str] = HUB, *, unsure: str = ""
 ) -> Selection:
-    head = files | edits
-    tree = Tree(
-        paths=tuple(sorted(head)),
-        imports={p: imports_of(p, s.encode()) for p, s in head.items() if p.endswith(".py")},
-        configs={p: s for p, s in head.items() if p.endswith((".toml", ".ini"))},
-        shapes=shapes_of(head),
-        base_shapes=shapes_of(files),
-        texts=lambda paths: {p: head[p].encode() for p in paths if p in head},
-    )
-    change = Change(
-        top="/checkout",
-        common_dir="/checkout/.git",
-        branch="topic",
-        target=Target(kind=TargetKind.WORKTREE, commit=None, tree="t", snapshot="s"),
-        base=Base(ref="main", commit="b", tree="u", how="test"),
-        files=tuple(
-            ChangedFile(path=p, status=FileStatus.MODIFIED if p in files else FileStatus.ADDED)
-            for p in edits
-        ),
-    )
+    change, tree = tree_after(edits, files)
     if unsure:
         return select(change, tree, make_names=lambda *_: _Unsure(unsure))
     return select(change, tree)
@@ -79,15 +48,10 @@ class _Unsure:
         return self
 
 
-def chosen(selection: Selection) -> list[str]:
-    return sorted(test.path.removeprefix("tests/test_") for test in selection.tests)
-
-
 def edited(
     old: str, new: str, path: str = "pkg/a.py", files: dict[str, str] = HUB
 ) -> dict[str, str]:
-    assert old in files[path]
-    return {path: files[path].replace(old, new)}
+    return changes.edited(old, new, path, files)
 
 
 # --- bodies -----------------------------------------------------------------------------------------------------------
@@ -142,69 +106,7 @@ def test_a_change_of_both_kinds_keeps_the_wider_answer() -> None:
     assert chosen(select_after(edits)) == ["f.py", "g.py"]
 
 
-# --- docstrings -------------------------------------------------------------------------------------------------------
-
-DOCS = edited("Old.", "New.")
-
-
-def test_a_docstring_is_quiet() -> None:
-    selection = select_after(DOCS)
-    assert (selection.mode, selection.tests) == (Mode.NONE, ())
-    assert {it.reasons[0].rule for it in selection.left_out} == {"quiet", "imports"}
-
-
-def test_a_docstring_chooses_its_own_file_where_doctests_are_collected() -> None:
-    ini = {"pytest.ini": "[pytest]\naddopts = --doctest-modules\n"}
-    selection = select_after(DOCS, HUB | ini)
-    assert [test.path for test in selection.tests] == ["pkg/a.py"]
-    quiet = select_after(edited("return 2", "return 2  # two"), HUB | ini)
-    assert quiet.mode is Mode.NONE
-
-
-@pytest.mark.parametrize(
-    ("source", "reads"),
-    [
-        ("from pkg import f\ndef test(): assert f.__doc__", True),
-        ("import inspect\nfrom pkg import f\ndef test(): inspect.getdoc(f)", True),
-        ("import doctest, pkg.a\ndef test(): doctest.testmod(pkg.a)", True),
-        ("from pkg import g\ndef test(): assert g.__doc__", False),
-        ("def test(): assert f.__doc__", False),
-    ],
-)
-def test_a_docstring_chooses_the_tests_that_read_it(source: str, reads: bool) -> None:
-    selection = select_after(DOCS, HUB | {"tests/test_docs.py": source})
-    assert chosen(selection) == (["docs.py"] if reads else [])
-
-
-@pytest.mark.parametrize(
-    "decorated",
-    [
-        "import click\n\n@click.command()\ndef f():\n    'Old.'\n",
-        "from typer import Typer\napp = Typer()\n\n@app.command()\ndef f():\n    'Old.'\n",
-        "def show(): return f.__doc__\n\ndef f():\n    'Old.'\n    show()\n",
-    ],
-)
-def test_a_docstring_that_code_reads_is_a_body(decorated: str) -> None:
-    files = HUB | {"pkg/a.py": decorated + "\ndef g(): return 2\n"}
-    selection = select_after({"pkg/a.py": files["pkg/a.py"].replace("Old", "New")}, files)
-    assert "f.py" in chosen(selection)
-
-
-def test_a_decorator_of_the_project_reads_no_docstrings() -> None:
-    files = HUB | {
-        "pkg/deco.py": "def deco(f): return f",
-        "pkg/a.py": "from pkg import deco\n\n@deco.deco\ndef f():\n    'Old.'\n\ndef g(): return 2\n",
-    }
-    selection = select_after({"pkg/a.py": files["pkg/a.py"].replace("Old", "New")}, files)
-    assert selection.mode is Mode.NONE
-
-
-def test_a_module_docstring_that_the_module_reads_runs_at_import() -> None:
-    files = HUB | {
-        "pkg/a.py": '"""Usage: old"""\nTEXT = __doc__.strip()\ndef f(): ...\ndef g(): ...'
-    }
-    selection = select_after({"pkg/a.py": files["pkg/a.py"].replace("old", "new")}, files)
-    assert chosen(selection) == ["f.py", "g.py"]
+# --- comments --------------------------------------------------------------------------------------------------------
 
 
 def test_a_comment_chooses_the_tests_that_read_sources_as_text() -> None:

@@ -8,33 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from presubmit.selector import RULES, Tree, imports_of, make_scene, select
-from presubmit.values import (
-    Base,
-    Change,
-    ChangedFile,
-    FileStatus,
-    Mode,
-    Selection,
-    Target,
-    TargetKind,
-)
+from presubmit.values import Change, ChangedFile, FileStatus, Mode, Selection
+from tests.unit.selector.changes import make_change
 
 if TYPE_CHECKING:
     from presubmit.selector import Tests
 
 MODIFIED, ADDED, DELETED = FileStatus.MODIFIED, FileStatus.ADDED, FileStatus.DELETED
-
-
-def make_change(*files: ChangedFile, submodules: tuple[str, ...] = ()) -> Change:
-    return Change(
-        top="/checkout",
-        common_dir="/checkout/.git",
-        branch="topic",
-        target=Target(kind=TargetKind.WORKTREE, commit=None, tree="t", snapshot="s"),
-        base=Base(ref="main", commit="b", tree="u", how="test"),
-        files=files,
-        submodules=submodules,
-    )
 
 
 def modified(*paths: str) -> Change:

@@ -6,10 +6,11 @@ import sys
 import threading
 import time
 
+from presubmit_recorder import monitor
 from presubmit_recorder.events import Events
 from presubmit_recorder.lines import Table
 from presubmit_recorder.places import Places
-from presubmit_recorder.tracer import CORE, Tracer, load, other_tracer
+from presubmit_recorder.tracer import Tracer, load, other_tracer
 
 TOLD = "PRESUBMIT_RECORDER"
 CONTEXT = "PRESUBMIT_RECORDER_CONTEXT"
@@ -21,7 +22,7 @@ _SOURCES = (".py", ".pyw")
 
 
 class Context:
-    """What one context ran and opened; `lines` holds lines by file until they are resolved."""
+    """What one context ran and opened; `lines` holds by file what the core gives, until it is resolved."""
 
     def __init__(self, name):
         self.name = name
@@ -69,23 +70,46 @@ class Recorder:
 
     def start(self, context=SESSION):
         """Begin to record; gives why not, or an empty text."""
-        other = other_tracer()
-        if other:
-            return "left alone: {} traces already".format(other)
-        try:
-            module = load(self.told["coverage"])
-        except ImportError as error:
-            return "coverage's tracer cannot be loaded: {}".format(error)
+        why = self._choose_core()
+        if why:
+            return why
         self._stack = [Context(context)]
-        self._tracer = Tracer(module, self.places.traced)
         self.told.setdefault("main", self.pid)
         self._tell(TOLD, json.dumps(self.told))
         self._tell(CONTEXT, context)
         os.register_at_fork(after_in_child=self._in_fork)
         self.running = True
         self._events.listen()
-        self._tracer.start()
+        self._start_tracer()
         return ""
+
+    def _start_tracer(self):
+        with self._events.muted():  # it is no other tracer
+            self._tracer.start()
+
+    def _choose_core(self):
+        """Make what hears of code: `sys.monitoring` where Python has it, else coverage's tracer; gives why not."""
+        if self.bears_others:
+            self._tracer = monitor.Monitor(self.places.traced)
+            return ""
+        other = other_tracer()
+        if other:
+            return "left alone: {} traces already".format(other)
+        try:
+            self._tracer = Tracer(load(self.told["coverage"]), self.places.traced)
+        except ImportError as error:
+            return "coverage's tracer cannot be loaded: {}".format(error)
+        return ""
+
+    @property
+    def bears_others(self):
+        """Whether the project may measure itself at the same time."""
+        return monitor.usable() and self.told.get("core") in (None, monitor.CORE)
+
+    @property
+    def core(self):
+        """What hears of code, by its name in the recording."""
+        return self._tracer.core
 
     def stop(self):
         """Record nothing more; what is not written yet can still be."""
@@ -210,17 +234,20 @@ class Recorder:
     def _mind_tracer(self):
         """Take note of another tracer, and go on where it is gone; one that is at work is left alone."""
         tracer = self._tracer
+        why = tracer.unseen(self._events.take_tracers())
+        if why:
+            self._lose(why, session=False)
         if not self.running or threading.current_thread() is not threading.main_thread():
             return
         if tracer.displaced():
             self._lose("another tracer", session=tracer.misses_threads())
             if not tracer.other_at_work():
                 tracer.stop()
-                tracer.start()
+                self._start_tracer()
         elif not tracer.greenlets and "greenlet" in sys.modules:
             self._lose("greenlets", session=False)
             tracer.stop()
-            tracer.start()
+            self._start_tracer()
 
     def _lose(self, why, session):
         """Say of what is under way that not all of it was traced; of the session only where nothing else is.
@@ -329,7 +356,10 @@ class Recorder:
         """Resolve what child processes wrote."""
         for found in self._raw_lines():
             context = Context(found["context"])
-            context.lines = {name: set(lines) for name, lines in found["files"].items()}
+            context.lines = {
+                name: {tuple(one) if isinstance(one, list) else one for one in marks}
+                for name, marks in found["files"].items()
+            }
             self.write(context, of=found["p"])
 
     def _raw_lines(self):
@@ -403,4 +433,4 @@ def _another_copy(names):
     return "an installed copy ran that differs from the tree: {}".format(sorted(names)[0])
 
 
-__all__ = ["CONTEXT", "CORE", "SESSION", "TOLD", "Context", "Recorder"]
+__all__ = ["CONTEXT", "SESSION", "TOLD", "Context", "Recorder"]

@@ -8,6 +8,8 @@ import os
 import sys
 import threading
 
+from presubmit_recorder.monitor import file_of
+
 _WRITES_ONLY = os.O_WRONLY
 _ACCESS = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
 _IMPORTS = "<frozen importlib._bootstrap_external>"
@@ -33,8 +35,10 @@ _STARTERS = ("/subprocess.py", "/os.py", "/presubmit_recorder/events.py")
 _USUAL = frozenset(
     ("", "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
 )
-_FORKS = frozenset(("os.fork", "os.forkpty"))
+# Nothing is heard of what runs in another interpreter of the process, either.
+_FORKS = frozenset(("os.fork", "os.forkpty", "cpython.PyInterpreterState_New"))
 _LISTS = frozenset(("os.listdir", "os.scandir"))
+_TRACES = frozenset(("sys.settrace", "sys.setprofile", "sys.monitoring.register_callback"))
 
 
 class Events:
@@ -45,6 +49,7 @@ class Events:
         self.listed = set()
         self.started = []
         self.forked = False
+        self.tracers = set()
         self.before_exec = None
         self._pid = os.getpid()
         self._muted = None
@@ -77,6 +82,11 @@ class Events:
         self.opened, self.listed, self.started, self.forked = set(), set(), [], False
         return found
 
+    def take_tracers(self):
+        """Give the files whose functions were set to trace, since the last call."""
+        found, self.tracers = self.tracers, set()
+        return found
+
     def hear(self, event, args):  # noqa: C901 - one table of events
         """Note one event; called from the hook with those that matter only."""
         if self._muted is not None and self._muted == threading.get_ident():
@@ -95,10 +105,24 @@ class Events:
             self.forked = True
         elif event in _STARTS:
             self._start(event, args)
+        elif event in _TRACES:
+            self._trace(event, args)
         elif event in ("sqlite3.connect", "ctypes.dlopen"):
             path = args[0]
             if isinstance(path, (str, bytes)) and path:
                 self.opened.add(_absolute(path))
+
+    def _trace(self, event, args):
+        """Note who sets a tracer: what its functions run may be hidden from the recorder."""
+        if event == "sys.monitoring.register_callback":
+            if args[0] is not None:
+                self.tracers.add(file_of(args[0]))
+            return
+        name = sys._getframe(3).f_code.co_filename  # noqa: SLF001 - the only way
+        if name == threading.__file__:
+            hook = "_trace_hook" if event == "sys.settrace" else "_profile_hook"
+            name = file_of(getattr(threading, hook, None))
+        self.tracers.add(name)
 
     def _start(self, event, args):
         """Note a started process by its name."""
@@ -160,7 +184,7 @@ def _absolute(path):
 
 _UNHOOKED = Events()
 _listener = _UNHOOKED
-_HEARD = _STARTS | _FORKS | _LISTS | {"open", "sqlite3.connect", "ctypes.dlopen"}
+_HEARD = _STARTS | _FORKS | _LISTS | _TRACES | {"open", "sqlite3.connect", "ctypes.dlopen"}
 
 
 def _hook(event, args):

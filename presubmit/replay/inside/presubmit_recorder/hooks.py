@@ -5,7 +5,7 @@ import os
 
 import pytest
 from presubmit_recorder import child, setting
-from presubmit_recorder.core import CORE, Recorder
+from presubmit_recorder.core import Recorder
 
 _COMPLETE = (0, 1, 5)
 """Exit codes of a session that came to its end: all passed, some failed, none there."""
@@ -25,7 +25,7 @@ def begin(told, options):
         measured = getattr(options, "cov_source", None) and not getattr(options, "no_cov", False)
         why = (
             "left alone: the project measures coverage itself (--cov)"
-            if measured
+            if measured and not recorder.bears_others
             else recorder.start()
         )
         if why:
@@ -49,7 +49,7 @@ def _announce(recorder):
     with recorder.unheard():
         recorder.line(
             kind="start",
-            core=CORE,
+            core=recorder.core,
             python=setting.python(),
             environment=setting.digest(recorder.told.get("project", "")),
         )

@@ -1,8 +1,8 @@
 """Holds coverage's C tracer: which lines of which files of the tree ran, in all threads.
 
 Of coverage only the tracer itself is loaded, from a folder of its own and under no module name: the project's tests
-see neither another version of coverage nor that there is one. The Python and the `sys.monitoring` cores are no choice:
-the one is slow, the other gives each line once only, whichever test came first.
+see neither another version of coverage nor that there is one. Its Python and its `sys.monitoring` cores are no choice:
+the one is slow, the other gives each line once only, whichever test came first (`monitor.py` has none of coverage's).
 """
 
 import glob
@@ -52,6 +52,8 @@ def other_tracer():
 class Tracer:
     """Lines that ran, by file, since they were last taken."""
 
+    core = CORE
+
     def __init__(self, module, wanted):
         """`wanted(filename)` gives a file's name in the record, or None where it is not to be traced."""
         self._module = module
@@ -93,6 +95,10 @@ class Tracer:
         """Tell whether a thread runs that was started while this tracer was displaced."""
         main = threading.main_thread()
         return any(one is not main and one not in self._threads for one in threading.enumerate())
+
+    def unseen(self, tracers):  # noqa: ARG002 - for the other core
+        """Say what hides code from us: a tracer that does took our place, and is known by that."""
+        return ""
 
     def take(self):
         """Give the lines since the last call; the sets themselves stay, since running frames hold them."""

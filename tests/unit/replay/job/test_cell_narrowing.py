@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from presubmit.replay.assignment import PLUGIN
+from presubmit.runners.pytest import PLUGIN
 from presubmit.replay.job.narrowing import Narrowing
 from presubmit.replay.job.values import Conclusion
 from presubmit.replay.lanes import plugin_folder

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from presubmit.selector.native import Bound, bound_names, is_quiet
+from presubmit.selector.native.bound import Bound, bound_names, is_quiet
 
 C = """
 #include <Python.h>

@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from presubmit.selector.native import (
-    BuildFacts,
-    NativeMap,
-    built_modules,
-    join_facts,
-    owners,
-    read_build_log,
-    read_build_ninja,
-    read_compile_commands,
-    read_depfile,
-    read_ninja_deps,
-    read_ninja_log,
-    with_facts,
-)
+from presubmit.selector.native.built import BuildFacts, built_modules, join_facts, read_build_log, read_build_ninja, read_compile_commands, read_depfile, read_ninja_deps, read_ninja_log, with_facts
+from presubmit.selector.native.reach import owners
+from presubmit.selector.native.values import NativeMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

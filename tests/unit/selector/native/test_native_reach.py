@@ -5,16 +5,11 @@ from __future__ import annotations
 import pytest
 
 from presubmit.selector.imports import Imports, read_imports
-from presubmit.selector.native import (
-    NativeMap,
-    NativeReach,
-    importers,
-    is_native_file,
-    modules_importing,
-    native_reach,
-    read_native,
-    twins,
-)
+from presubmit.selector.native.reach import importers, modules_importing, native_reach
+from presubmit.selector.native.static import read_native
+from presubmit.selector.native.suffixes import is_native_file
+from presubmit.selector.native.twins import twins
+from presubmit.selector.native.values import NativeMap, NativeReach
 
 SETUP = """
 from setuptools import Extension, setup

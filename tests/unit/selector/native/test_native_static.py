@@ -6,7 +6,9 @@ import textwrap
 
 import pytest
 
-from presubmit.selector.native import NativeMap, owners, read_native
+from presubmit.selector.native.reach import owners
+from presubmit.selector.native.static import read_native
+from presubmit.selector.native.values import NativeMap
 
 
 def read(files: dict[str, str]) -> NativeMap:

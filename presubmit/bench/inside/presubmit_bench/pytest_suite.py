@@ -1,0 +1,60 @@
+"""pytest-benchmark's and pytest-codspeed's benchmarks, in the project's own pytest with a fixture of ours in place of theirs."""
+
+import importlib.util
+import os
+import tempfile
+
+import pytest
+
+from presubmit_bench.pytest_options import STAND_INS, add_options, hook_specs, stand_in
+from presubmit_bench.pytest_plugin import Plugin
+
+_BLOCKED = ("benchmark", "codspeed", *STAND_INS, "pytest_benchmark.plugin", "pytest_codspeed.plugin")
+
+
+def run(driver):
+    """List or run the files of one suite."""
+    tree, root = driver.tree, os.path.join(driver.tree, driver.suite["root"])
+    os.chdir(root)
+    files = driver.suite["files"]
+    if not driver.lists:
+        wanted = {it.partition("::")[0] for it in driver.ids}
+        files = [it for it in files if it in wanted]
+    paths = [os.path.relpath(os.path.join(tree, it), root) for it in files]
+    paths = [it for it in paths if os.path.exists(it)]
+    if not paths:
+        return
+    stand_in()
+    plugin = Plugin(driver)
+    code = pytest.main([*arguments(), *paths], plugins=[plugin, Options()])
+    # 2 is a `pytest.exit`, or an interrupt; what a collection or a test did wrong was said where it did.
+    if int(code) in {3, 4} or (int(code) == 2 and not plugin.broken):
+        why = plugin.trouble or "its output says why"
+        raise RuntimeError("pytest ended with exit code {}: {}".format(int(code), why))
+
+
+class Options:
+    """What the two plugins add to pytest's options and hooks."""
+
+    def pytest_addoption(self, parser):
+        """Let the project's `addopts` name options of both plugins."""
+        add_options(parser)
+
+    def pytest_addhooks(self, pluginmanager):
+        """Let the project's conftest have hooks of pytest-benchmark."""
+        pluginmanager.add_hookspecs(hook_specs())
+
+
+def arguments():
+    """Give what stands before the files: the project's own options hold, but for those that would hide or distort a benchmark."""
+    cache = os.path.join(tempfile.gettempdir(), "presubmit-bench-pytest-{}".format(os.getpid()))
+    told = ["-q", "-s", "--no-header", "--tb=short", "--maxfail=0", "-k", "", "-m", ""]
+    told.append("--continue-on-collection-errors")
+    told += ["-o", "cache_dir=" + cache, "-o", "required_plugins=", "-o", "faulthandler_timeout=0"]
+    for name in _BLOCKED:
+        told += ["-p", "no:" + name]
+    if not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+        for module, option in (("xdist", "-n0"), ("pytest_cov", "--no-cov")):
+            if importlib.util.find_spec(module):
+                told.append(option)
+    return told
