@@ -29,9 +29,9 @@ def read_benchmarks(
     change: Change, base: TreeReader, head: TreeReader, config: BenchConfig, ask: BenchAsk
 ) -> Benchmarks:
     """Find head's benchmark files and choose among them; nothing of the project is run."""
-    suites, problems = find_suites(head.blobs, head.text, config.command)
-    suites = _among(suites, config.paths)
-    suites = tuple(msgspec.structs.replace(it, timeout=config.timeout) for it in suites)
+    head.want(path for path in head.blobs if path.endswith(".py"))
+    found = find_suites(head.blobs, head.text, config.command, timeout=config.timeout)
+    suites = _with_files(_among(found.suites, config.paths), config, head.blobs)
     files = {path for suite in suites for path in suite.files}
     with SqliteCache(Path(change.common_dir) / "presubmit" / "selection.db") as cache:
         tree = read_tree(
@@ -62,7 +62,7 @@ def read_benchmarks(
         watch=_top_modules(scene.layout, files),
         changed=_changed_modules(scene, files),
         native=any(is_native(path) for path in scene.judged),
-        problems=problems,
+        problems=tuple(f"{it.id}: {it.error}" for it in found.problems),
         removed=_removed(change, base, suites),
         base=change.base.commit,
         head=change.target.tree,
@@ -108,7 +108,7 @@ def _changed_modules(scene: Scene, benchmarks: Iterable[str]) -> tuple[str, ...]
 def _removed(change: Change, base: TreeReader, suites: Iterable[Suite]) -> tuple[str, ...]:
     """Give the benchmark files that the change deletes."""
     gone = [it.path for it in change.files if it.status is FileStatus.DELETED]
-    known = {path for suite in find_suites(gone, base.text, ())[0] for path in suite.files}
+    known = {path for suite in find_suites(gone, base.text).suites for path in suite.files}
     folders = tuple(f"{suite.root}/" for suite in suites if suite.adapter is Adapter.ASV)
     return tuple(path for path in gone if path in known or path.startswith(folders))
 
@@ -124,6 +124,25 @@ def _changed_benchmarks(change: Change, suites: Iterable[Suite]) -> tuple[str, .
         if path in files
         or path.startswith(folders)
         or (files and in_test_folder(path) and path.endswith(".py"))
+    )
+
+
+def _with_files(
+    suites: Iterable[Suite], config: BenchConfig, paths: Iterable[str]
+) -> tuple[Suite, ...]:
+    """Give each command the files that its patterns name."""
+    patterns = {it.name: it.files for it in config.command}
+    paths = tuple(paths)
+    return tuple(
+        msgspec.structs.replace(
+            suite,
+            files=tuple(
+                sorted(p for p in paths if any(matches_glob(p, it) for it in patterns[suite.root]))
+            ),
+        )
+        if suite.adapter is Adapter.COMMAND and suite.root in patterns
+        else suite
+        for suite in suites
     )
 
 

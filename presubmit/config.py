@@ -118,7 +118,11 @@ class TestsConfig(Value, frozen=True, kw_only=True):
     """`[tests]`: how the tests are run."""
 
     command: Annotated[
-        tuple[str, ...], Meta(description="Test command; it must end in a pytest run.")
+        tuple[str, ...],
+        Meta(
+            description="Test command: one that ends in a pytest run, `python -m unittest …`, `python manage.py test …`,"
+            " or a script such as `runtests.py`."
+        ),
     ] = ("pytest",)
     shards: Annotated[
         int, Meta(ge=1, description="Processes that share the chosen test files.")

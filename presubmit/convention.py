@@ -16,10 +16,11 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from presubmit.errors import ConfigError
+from presubmit.selector.layout import CONFIG_NAMES, make_settings
 from presubmit.values import Requirements, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 _TEST_NAMES: Final = ("tests", "test", "testing", "dev")
 _REQUIREMENT_FILES: Final = (
@@ -183,6 +184,25 @@ def _is_test_path(path: str) -> bool:
         "examples",
         "benchmarks",
     }
+
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+
+
+ORIGIN: Final = "convention: "
+"""How the origin of an option begins that a tree's own files call for."""
+
+
+def test_command(
+    paths: Collection[str], read: Callable[[str], str | None]
+) -> tuple[tuple[str, ...], str] | None:
+    """Give the command of the tests with its origin where it is not pytest: for a site of Django without pytest's files."""
+    if "DJANGO_SETTINGS_MODULE" not in (read("manage.py") or "") or "conftest.py" in paths:
+        return None
+    texts = {str(name): read(name) or "" for name in CONFIG_NAMES if name in paths}
+    if make_settings(texts)[0].source:
+        return None
+    return ("python", "manage.py", "test"), f"{ORIGIN}manage.py"
 
 
 # --- requirements ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from presubmit.selector.layout import is_python, is_test
 from presubmit.values import FileStatus, Requirements, decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from presubmit.config import Config
     from presubmit.history import History
@@ -167,7 +167,12 @@ def _is_changed_source(file: ChangedFile, settings: PytestSettings) -> bool:
 
 
 def read_touched_tests(
-    change: Change, base: TreeReader, head: TreeReader, is_test_file: Callable[[str], bool]
+    change: Change,
+    base: TreeReader,
+    head: TreeReader,
+    is_test_file: Callable[[str], bool],
+    *,
+    functions: Sequence[str] = (),
 ) -> frozenset[str]:
     """Give the node ids (without parameters) of the tests whose definition the change adds or edits."""
     touched: set[str] = set()
@@ -177,7 +182,7 @@ def read_touched_tests(
         source = head.data(file.path)
         before = base.data(file.old_path or file.path)
         if source is not None:
-            names = test_definitions_touched(before, source)
+            names = test_definitions_touched(before, source, functions=functions)
             touched |= {f"{file.path}::{name.replace('.', '::')}" for name in names}
     return frozenset(touched)
 

@@ -72,6 +72,8 @@ class RecordedRun(Value, frozen=True, kw_only=True):
     """Every test of the project is in the run."""
     origin: str = ""
     """Where a foreign run came from; empty for this repository's own."""
+    place: dict[str, str] = {}
+    """What is known of the place without starting anything (`recorded_setting`): the image, the build."""
 
 
 class History:

@@ -184,9 +184,10 @@ def _chosen(steps: Sequence[PlanStep], ask: Ask) -> list[PlanStep]:
             raise UsageError(
                 f"there is no step `{name}`", hint=f"known: {', '.join(sorted(known))}"
             )
-    wanted = {s.id for s in steps if not ask.only or s.id in ask.only or s.role in ask.only}
-    wanted -= {s.id for s in steps if s.id in ask.skip or s.role in ask.skip}
-    if (ask.only or ask.skip) and steps and not wanted:
+    asked = {s.id for s in steps if not ask.only or s.id in ask.only or s.role in ask.only}
+    wanted = asked - {s.id for s in steps if s.id in ask.skip or s.role in ask.skip}
+    # A role of which the change asks no step has nothing to check; that all of it is skipped is a mistake.
+    if asked and not wanted:
         raise UsageError(
             "--only and --skip leave no step to run", hint=f"known: {', '.join(sorted(known))}"
         )
@@ -575,14 +576,15 @@ def _test_steps(
 def _tests_work(facts: Facts, config: Sourced, ask: Ask, part: Share, mode: Mode) -> Tests:
     """Say how one process runs its part of the tests, its command apart."""
     tests, build = config.config.tests, config.config.build
+    named, arguments = runner_of(tests.command).sort_arguments(ask.arguments)
     return Tests(
         command=(),
         mode=Mode.SCOPED if part.files else mode,
         files=part.files,
-        ids=ask.ids,
+        ids=(*ask.ids, *named),
         within=part.within,
         without=part.without,
-        arguments=ask.arguments,
+        arguments=arguments,
         retries=tests.retries if ask.retries is None else ask.retries,
         max_retried=tests.max_retried,
         exit_first=ask.exit_first,
@@ -741,7 +743,9 @@ def _origin(config: Sourced, option: str, otherwise: str) -> str:
     found = config.origins.get(option)
     if found is None:
         return otherwise
-    return found.removeprefix(UPSTREAM) if found.startswith(UPSTREAM) else f"config {found}"
+    if found.startswith((UPSTREAM, convention.ORIGIN)):
+        return found.removeprefix(UPSTREAM)
+    return f"config {found}"
 
 
 def _expected(

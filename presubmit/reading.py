@@ -26,7 +26,8 @@ from presubmit.report.folder import find_run, read_run
 from presubmit.runners import runner_of
 from presubmit.selector import SqliteCache, choose, make_scene, read_tree
 from presubmit.selector.ranking import Signals, rank
-from presubmit.selector.recorded_store import read_stored, setting_of
+from presubmit.selector.recorded_setting import facts_of
+from presubmit.selector.recorded_store import of_place, read_stored, setting_of
 from presubmit.selector.shards import recorded_seconds
 from presubmit.trees import TreeReader
 from presubmit.values import (
@@ -98,6 +99,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     cache: Path
     circle: str
+    image: str = ""
+    """Id of the image that is run in, or HOST; empty where no engine was asked."""
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -148,7 +151,7 @@ def read_all(options: RunOptions, environ: Mapping[str, str]) -> Reading:
         warn=warnings.append,
     )
     head = TreeReader(repository, change.target.snapshot)
-    base = TreeReader(repository, change.base.commit)
+    base = TreeReader(repository, change.base.commit, later=change.target.snapshot)
     command_line = dict(options.config)
     if options.image:
         command_line["container.image"] = options.image
@@ -226,6 +229,9 @@ def read_selection(
         )
         told = history if runner.RECORDS else None
         runs = read_stored(told, setting) if told is not None else ()
+        runs, notes = of_place(runs, place_of(reading))
+        if chosen.mode is not Mode.NONE and tests == "affected":
+            chosen = msgspec.structs.replace(chosen, notes=(*chosen.notes, *notes))
         if runs and tests == "affected":
             from presubmit.selector.recorded_scene import by_recordings  # noqa: PLC0415 - see _static
 
@@ -233,6 +239,11 @@ def read_selection(
     if tests == "all" and chosen.mode is Mode.NONE:
         chosen = _everything(scene.layout.tests)
     return chosen, scene.layout
+
+
+def place_of(reading: Reading) -> dict[str, str]:
+    """Give what is known of where tests run, apart from what upstream's jobs say: `select` reads none of them."""
+    return facts_of(without_upstream(reading.config), reading.image)
 
 
 def _everything(tests: Iterable[str]) -> Selection:

@@ -11,7 +11,7 @@ import msgspec
 
 from presubmit.errors import ExitCode, PresubmitError, UsageError
 from presubmit.history import History
-from presubmit.reading import plan_run, read_all
+from presubmit.reading import place_of, plan_run, read_all
 from presubmit.recording import keep_recording
 from presubmit.replay.lanes import Place
 from presubmit.replay.perform import KEEP, Head, Lanes, TestBoxes, build_of, run_head
@@ -23,7 +23,7 @@ from presubmit.results.seconds import rows_of
 from presubmit.runners import runner_of
 from presubmit.selector.recorded_index import COLLECT, SESSION, TEST
 from presubmit.selector.recorded_sound import unsound
-from presubmit.selector.recorded_store import read_stored, setting_of, without_parameters
+from presubmit.selector.recorded_store import of_place, read_stored, setting_of, without_parameters
 from presubmit.upstream_taking import take_options
 from presubmit.values import (
     Build,
@@ -37,7 +37,7 @@ from presubmit.values import (
     Tests,
     counted,
 )
-from presubmit.where import find_where, history_path, open_lane_mirror, start_connecting
+from presubmit.where import at_place, find_where, history_path, open_lane_mirror, start_connecting
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -71,6 +71,7 @@ def cmd_record(options: RunOptions, terminal: Terminal, environ: Mapping[str, st
         mirror = stack.enter_context(open_lane_mirror(reading, "head"))
         checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh, keep=KEEP)
         where = find_where(reading, options, stack, connecting)
+        reading = at_place(reading, where, options)
         reading, taken = take_options(reading, options, where, environ, history)
         runner = runner_of(reading.config.config.tests.command)
         if not runner.RECORDS:
@@ -127,7 +128,9 @@ def without_files(plan: Plan, done: Collection[str], known: Collection[str]) -> 
 def _of_tree(reading: Reading, history: History) -> Stored | None:
     """Give what is recorded of this very tree."""
     tests = reading.config.config.tests
-    stored = read_stored(history, setting_of(tests.command, tests.env))
+    stored, _ = of_place(
+        read_stored(history, setting_of(tests.command, tests.env)), place_of(reading)
+    )
     tree = reading.change.target.tree
     return next((it for it in stored if it.run.tree == tree and not it.run.origin), None)
 

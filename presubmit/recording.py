@@ -1,20 +1,24 @@
-"""Keeps in the history what a step of tests recorded, with the tree that it ran on."""
+"""Keeps what a step of tests recorded, and what a build was seen to compile, for later selections."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from presubmit.reading import place_of
 from presubmit.results.recording import read_recording
+from presubmit.selector.builds import build_key, store_built
+from presubmit.selector.cache import SqliteCache
 from presubmit.selector.recorded_store import setting_of, store_recording, whole_files
 from presubmit.values import CaseOutcome, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
 
     from presubmit.history import History
     from presubmit.reading import Reading
+    from presubmit.selector.native.exact import Built
     from presubmit.selector.recording import Recording
     from presubmit.values import StepResult, Tests
 
@@ -58,5 +62,16 @@ def keep_recording(
         whole=whole,
         known=known,
         at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        place=place_of(reading),
     )
     return recording if kept else None
+
+
+def keep_build(reading: Reading, built: Built) -> None:
+    """Keep what a build compiled into what; not of others' code, which could say of itself what it likes."""
+    if reading.circle != "own":
+        return
+    head = reading.head_reader
+    path = Path(reading.change.common_dir) / "presubmit" / "selection.db"
+    with SqliteCache(path) as cache:
+        store_built(cache, build_key(head.blobs, head.data), built)

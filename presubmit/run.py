@@ -22,7 +22,7 @@ from presubmit.history import History
 from presubmit.out_of_time import OUT_OF_TIME, is_stopped, out_of_time
 from presubmit.plan import build_work, duration_key, with_command
 from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
-from presubmit.recording import keep_recording
+from presubmit.recording import keep_build, keep_recording
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.compare import run_comparison
 from presubmit.replay.lanes import Place
@@ -69,6 +69,7 @@ from presubmit.where import (
     NOWHERE,
     Where,
     boot_id,
+    at_place,
     find_where,
     history_path,
     open_lane_mirror,
@@ -113,6 +114,7 @@ def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) ->
         checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh, keep=KEEP)
         clean = checkout.needs_clean_build or options.fresh
         where, missing = _look(reading, options, stack, engine)
+        reading = at_place(reading, where, options)
         raw = reading
         known = where if missing is None else None
         reading, taken = take_options(reading, options, known, environ, history)
@@ -267,6 +269,7 @@ class _Run:
             mirror=mirror,
             open_lint_mirror=lambda: self._lint_mirror(stack),
             remember=self._remember,
+            learn=lambda built: keep_build(self.reading, built),
         )
         try:
             run_head(self.plan, head, lanes, done)
@@ -366,6 +369,7 @@ class _Run:
             self.reading.base_reader,
             self.reading.head_reader,
             lambda path: is_test(path, settings),
+            functions=settings.python_functions,
         )
 
     def _code_changed(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from presubmit.change.diff import GITLINK, holds_word, list_tree, read_blobs
+from presubmit.change.diff import GITLINK, holds_word, list_tree, list_tree_before, read_blobs
 from presubmit.selector.tree import Source
 
 if TYPE_CHECKING:
@@ -14,13 +14,18 @@ if TYPE_CHECKING:
 
 
 class TreeReader:
-    """Reads files of one commit, each once."""
+    """Reads files of one commit, each once; its listing is had for less where a `later` one's is known."""
 
-    def __init__(self, repository: Repository, commit: str) -> None:
+    def __init__(
+        self, repository: Repository, commit: str, *, later: str | None = None
+    ) -> None:
         self._repository = repository
         self._commit = commit
         self._known: dict[str, bytes | None] = {}
-        tree = list_tree(repository, commit)
+        if later is None:
+            tree = list_tree(repository, commit)
+        else:
+            tree = list_tree_before(repository, commit, later)
         self.blobs = {path: name for path, (_, name) in tree.items()}
         self.modes = {path: mode for path, (mode, _) in tree.items()}
         self._files = {path: name for path, (mode, name) in tree.items() if mode != GITLINK}

@@ -11,6 +11,7 @@ import msgspec
 
 from presubmit.change.mirror import open_mirror
 from presubmit.reading import cache_root
+from presubmit.selector.recorded_setting import HOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,6 +110,12 @@ def find_where(
     if swept:
         notes = (*notes, f"removed what dead runs left: {', '.join(swept)}")
     return Where(engine=engine, image=image, notes=notes)
+
+
+def at_place(reading: Reading, where: Where, options: RunOptions) -> Reading:
+    """Add to what was read which image tests run in: what another one recorded says nothing there."""
+    found = (where.image.id if where.image else "") if options.container else HOST
+    return msgspec.structs.replace(reading, image=found)
 
 
 def boot_id() -> str:

@@ -164,10 +164,10 @@ def make_side(
     return side
 
 
-def install(side: Side, beside: tuple[str, ...]) -> None:
+def install(side: Side, beside: tuple[str, ...], python: str = sys.executable) -> None:
     """Make the environment: the project editable, what its tests need, and the tool."""
     project = side.project
-    run([sys.executable, "-m", "venv", str(side.folder / "venv")], side.folder)
+    run([python, "-m", "venv", str(side.folder / "venv")], side.folder)
     pip = [str(side.python), "-m", "pip", "install", "-q"]
     # Together, so that a tool's limits on pytest are met from the start.
     run([*pip, *project.requirements, *project.build_requires, *beside], side.folder)

@@ -7,7 +7,7 @@ import statistics
 from typing import TYPE_CHECKING, Any, Final
 
 from presubmit.bench.deadline import StoppedError
-from presubmit.bench.values import Adapter, Bench, Kind, Sample, Settings
+from presubmit.bench.values import Adapter, Bench, Kind, Sample, Settings, Trouble
 from presubmit.values import Value
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _walk(
     for worker in (first, second):
         if worker.ended:
             for missing in places.keys() - {*worker.seen}:
-                worker.fail(missing, _MISSING)
+                worker.fail(missing, _MISSING, trouble=Trouble.ABSENT)
 
 
 def _behind(first: Worker, second: Worker, places: Mapping[str, int]) -> Worker:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from presubmit.bench import schedule
 from presubmit.bench.deadline import Deadline, StoppedError
 from presubmit.bench.pair import PairEnd, run_pair
 from presubmit.bench.progress import Decided, Event, Failed, Noted, Paired, Proved, Stage
-from presubmit.bench.values import Bench, Broken, Settings, Suite, Word
+from presubmit.bench.values import Bench, Broken, Settings, Suite, Trouble, Word
 from presubmit.bench.worker import Worker
 from presubmit.values import Value, builtins_of
 
@@ -29,6 +31,8 @@ class Pinning(Value, frozen=True, kw_only=True):
     """The one core that both sides use; None: none is asked for."""
     watch: tuple[str, ...] = ()
     """The project's top-level modules, whose files a worker proves."""
+    scratch: str = ""
+    """Where each side may keep, in a folder of its own, what a suite makes once for all its processes."""
 
 
 NOT_PINNED: Final = Pinning()
@@ -51,15 +55,24 @@ class Brokens:
         """Give them in the order in which they were met."""
         return tuple(self._found.values())
 
-    def add(self, broken: Broken) -> None:
-        """Note one."""
-        before = self._found.get(broken.id)
-        if before is not None:
-            if broken.side in {before.side, "both"} or before.side == "both":
-                return
-            broken = Broken(id=broken.id, side="both", error=before.error)
-        self._found[broken.id] = broken
-        self._tell(Failed(broken=broken))
+    def add(self, *found: Broken) -> None:
+        """Note what was met at one time; each is told once, with both its sides."""
+        before = dict(self._found)
+        for broken in found:
+            self._found[broken.id] = _merged(self._found.get(broken.id), broken)
+        for broken in self._found.values():
+            if broken != before.get(broken.id):
+                self._tell(Failed(broken=broken))
+
+
+def _merged(before: Broken | None, broken: Broken) -> Broken:
+    """Put two sides of one benchmark together: the worse word stays."""
+    if before is None:
+        return broken
+    if broken.side in {before.side, "both"} or before.side == "both":
+        return before
+    worse = max(before, broken, key=lambda one: list(Trouble).index(one.trouble))
+    return replace(worse, side="both")
 
 
 class StageRun:
@@ -167,7 +180,7 @@ class StageRun:
     def _starters(
         self, suite: Suite, benches: Sequence[Bench], number: int
     ) -> dict[str, Callable[[], Worker]]:
-        job = {
+        job: dict[str, object] = {
             "mode": "run",
             "suite": builtins_of(suite),
             "ids": [bench.id for bench in benches],
@@ -180,9 +193,10 @@ class StageRun:
         )
 
         def starter(side: Side, name: str) -> Callable[[], Worker]:
+            scratch = f"{self._pinning.scratch}/{name}" if self._pinning.scratch else ""
             return lambda: Worker(
                 name,
-                side.start(job, env=env),
+                side.start({**job, "scratch": scratch}, env=env),
                 timeout=suite.timeout,
                 check=self._clock.check,
             )
@@ -196,10 +210,9 @@ class StageRun:
         """Take in what a pair gave."""
         self._start_seconds[suite] = end.start_seconds or self._start_seconds[suite]
         for worker in workers:
-            for text in worker.notes:
+            for text in worker.notes if self._pinning.core is not None else ():
                 self._note(worker.side, text)
-            for broken in worker.broken.values():
-                self._broken.add(broken)
+        self._broken.add(*(broken for worker in workers for broken in worker.broken.values()))
         self._count_deaths(suite, wanted, end, workers)
         self._prove(suite, workers)
         for one in wanted:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _TAIL: Final = 4000
 _LINE_LIMIT: Final = 64 << 20
 _READ: Final = 1 << 16
+_SILENCE: Final = 0.5
+"""After so many seconds without a word it is looked whether the process still runs."""
+_LEAVE_SECONDS: Final = 2.0
+"""How long a worker that has said its last word may take to leave."""
 _END_SECONDS: Final = 2.0
 # $1 folder, then `NAME=value` … and the command. The worker belongs to this talk, not to presubmit's own looks.
 _ENTER: Final = f'cd "$1" || exit 126; shift; exec env -u {OURS} "$@"'
@@ -125,6 +129,9 @@ class HostSide:
 class Pipes(Protocol):
     """Bytes to and from a process: `Duplex`, or `HostPipes`."""
 
+    def is_running(self) -> bool:
+        """Whether the process itself still runs, whoever holds its streams. Raises LostError."""
+
     def send(self, data: bytes) -> None:
         """Write to its standard input; raises LostError."""
 
@@ -145,6 +152,12 @@ class PipedTalk:
         self._rest = bytearray()
         self._errors = b""
         self._ended = self._closed = False
+        self._leaves = False
+        """It said that it has come to its end."""
+        self._drained = False
+        """Nobody holds its streams any more."""
+        self._looked = time.monotonic()
+        """When it last said something, or was last looked at."""
 
     @property
     def errors(self) -> str:
@@ -175,13 +188,27 @@ class PipedTalk:
         """End it, and whatever it started."""
         if self._closed:
             return
-        self._closed = self._ended = True
-        self._kill()
+        self._closed = True
+        until = time.monotonic() + _LEAVE_SECONDS
+        while self._leaves and not self._ended and (left := until - time.monotonic()) > 0:
+            self._take(left)
+        self._ended = True
+        # Looking for leftovers in a box takes longer than many a pair; who left holds no stream any more.
+        if not self._drained:
+            self._kill()
         self._pipes.close()
 
     def _take(self, wait: float) -> None:
+        """Read what comes; silence is the end where the process itself is gone: a child may hold its streams."""
         try:
-            chunks = self._pipes.read(wait)
+            chunks = self._pipes.read(min(wait, _SILENCE))
+            self._drained = chunks is None
+            if chunks:
+                self._looked = time.monotonic()
+            elif chunks is not None and time.monotonic() - self._looked >= _SILENCE:
+                self._looked = time.monotonic()
+                if not self._pipes.is_running():
+                    chunks = self._pipes.read(0.0) or None  # what it wrote before its end
         except LostError as error:
             self._note(str(error).encode("utf-8", "replace"))
             chunks = None
@@ -212,6 +239,7 @@ class PipedTalk:
         except (ValueError, RecursionError):
             message = None
         if isinstance(message, dict):
+            self._leaves = message.get("say") == "end"
             return message
         self._note(line + b"\n" if line.strip() else b"")
         return None
@@ -248,21 +276,21 @@ class HostPipes:
             raise LostError(f"the worker takes nothing: {error}") from error
 
     def read(self, wait: float) -> tuple[tuple[int, bytes], ...] | None:
-        """Give what came within `wait` seconds; None when both streams have ended, or the worker has."""
-        gone = (
-            self._process.poll() is not None
-        )  # asked first: what it wrote before its end is still read
+        """Give what came within `wait` seconds; None when both streams have ended."""
         if not self._selector.get_map():
             return None
         chunks = []
-        for key, _ in self._selector.select(0 if gone else wait):
+        for key, _ in self._selector.select(wait):
             data = os.read(key.fd, _READ)
             if data:
                 chunks.append((int(key.data), data))
             else:
                 self._selector.unregister(key.fileobj)
-        # A child of the worker may hold its streams for as long as it likes.
-        return None if gone and not chunks else tuple(chunks)
+        return tuple(chunks)
+
+    def is_running(self) -> bool:
+        """Whether the worker itself still runs."""
+        return self._process.poll() is None
 
     def kill(self) -> None:
         """Kill the whole process group, and reap the worker."""
@@ -272,7 +300,8 @@ class HostPipes:
             self._process.wait(_END_SECONDS)
 
     def close(self) -> None:
-        """Close the pipes."""
+        """End what is left of the process group, and close the pipes."""
+        self.kill()
         self._selector.close()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:

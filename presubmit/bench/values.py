@@ -153,6 +153,16 @@ class Result(Value, frozen=True, kw_only=True):
         return len(self.log_ratios)
 
 
+class Trouble(StrEnum):
+    """Why a benchmark did not run; from the least to the worst."""
+
+    ABSENT = "absent"
+    """The side has no such benchmark."""
+    SKIPPED = "skipped"
+    """Its own suite leaves it out: no failure."""
+    FAILED = "failed"
+
+
 class Broken(Value, frozen=True, kw_only=True):
     """A benchmark (or a benchmark file) that did not run."""
 
@@ -161,6 +171,7 @@ class Broken(Value, frozen=True, kw_only=True):
     """`base`, `head` or `both`."""
     error: str
     """The last lines of what it said."""
+    trouble: Trouble = Trouble.FAILED
 
 
 class Measured(Value, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from presubmit.bench.values import Broken, Proof
+from presubmit.bench.values import Broken, Proof, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,9 +72,10 @@ class Worker:
             self._hear(heard)
         return None
 
-    def fail(self, bench: str, error: str) -> None:
+    def fail(self, bench: str, error: str, *, trouble: Trouble = Trouble.FAILED) -> None:
         """Note that a benchmark is broken on this side; what was noted first stays."""
-        self.broken.setdefault(bench, Broken(id=bench, side=self.side, error=error))
+        broken = Broken(id=bench, side=self.side, error=error, trouble=trouble)
+        self.broken.setdefault(bench, broken)
 
     def close(self) -> None:
         """End it."""
@@ -88,7 +89,8 @@ class Worker:
                 self.at = bench
                 self.seen.append(bench)
             case {"say": "failed" | "broken" | "skipped", "id": str(bench)}:
-                self.fail(bench, str(heard.get("error") or heard.get("why") or heard["say"]))
+                error = str(heard.get("error") or heard.get("why") or heard["say"])
+                self.fail(bench, error, trouble=_trouble(heard))
                 if bench == self.at:
                     self.at = None
             case {"say": "end"}:
@@ -123,6 +125,12 @@ class Worker:
         if self.at is not None:
             self.fail(self.at, self.died)
             self.at = None
+
+
+def _trouble(heard: dict[str, Any]) -> Trouble:
+    if heard["say"] == "skipped":
+        return Trouble.SKIPPED
+    return Trouble.ABSENT if heard.get("absent") is True else Trouble.FAILED
 
 
 def _proofs(given: object) -> list[Proof]:

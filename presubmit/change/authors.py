@@ -16,7 +16,7 @@ def read_circle(repository: Repository, base: str, head: str | None) -> str:
 
     The user is `user.email` of the repository; without one, every author is another.
     """
-    if head is None:
+    if head is None or head == base:
         return "own"
     asked = git("config", "user.email", cwd=repository.top, check=False)
     own = asked.text.strip().lower()

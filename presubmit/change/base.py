@@ -178,17 +178,16 @@ def _fetch(repository: Repository, remote: str, refspec: str, *options: str) -> 
 def _merge_bases(
     repository: Repository, tip: str, upstream: _Upstream, *, fetch: bool
 ) -> list[str]:
-    found = _ask_merge_bases(repository, tip, upstream.commit)
+    if found := _ask_merge_bases(repository, tip, upstream.commit):
+        return found
     remote, _, branch = upstream.ref.removeprefix(_REMOTE).partition("/")
     known = remote in _remotes(repository) and bool(branch)
-    if not found and fetch and repository.shallow and known:
+    if fetch and repository.shallow and known:
         for depth in _DEEPEN:
             refspec = f"+refs/heads/{branch}:{_REMOTE}{remote}/{branch}"
             _fetch(repository, remote, refspec, f"--deepen={depth}")
             if found := _ask_merge_bases(repository, tip, upstream.commit):
-                break
-    if found:
-        return found
+                return found
     message = f"{upstream.ref} (from {upstream.how}) and the change have no commit in common"
     if repository.shallow:
         raise GitError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import fnmatch
 import hashlib
 import warnings
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ import msgspec
 from presubmit.values import Definition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 MODULE: Final = "<module>"
 """The qualified name of a module's own code."""
@@ -95,8 +96,15 @@ def changed_definitions(
     )
 
 
-def test_definitions_touched(base_source: bytes | None, head_source: bytes) -> set[str]:
+def test_definitions_touched(
+    base_source: bytes | None,
+    head_source: bytes,
+    *,
+    functions: Sequence[str] = (),  # noqa: PT028 - this is no test
+) -> set[str]:
     """Give the qualified names of head's tests that are new or changed.
+
+    `functions` are prefixes or patterns of what the project's pytest takes for tests, besides `test`.
 
     A test changes with its own code, with its class's (bases, decorators, attributes, set-up, fixtures), with the
     module's set-up, and with the fixtures of the same file that it asks for, directly or through others.
@@ -112,7 +120,7 @@ def test_definitions_touched(base_source: bytes | None, head_source: bytes) -> s
     changed |= {_name(one) for one in gone}
     every = (*head, *gone)
     fixtures = _changed_fixtures(every, changed)
-    tests = {_name(one): one for one in head if _is_test(one)}
+    tests = {_name(one): one for one in head if _is_test(one, functions)}
     shaken = _shakes_all(every, changed)
     return {
         name
@@ -395,10 +403,14 @@ def _differs(base: _Found | None, head: _Found) -> bool:
     return base is None or _code_differs(base, head) or base.text != head.text
 
 
-def _is_test(one: _Found) -> bool:
+def _is_test(one: _Found, functions: Sequence[str]) -> bool:
+    """Tell a test by its name; unittest's methods start with `test`, whatever pytest is configured to."""
     short = _name(one).rpartition(".")[2]
     is_function = one.definition.kind in {"function", "method"}
-    return is_function and short.startswith("test") and "<locals>" not in _name(one)
+    named = short.startswith(("test", *functions)) or any(
+        fnmatch.fnmatchcase(short, pattern) for pattern in functions
+    )
+    return is_function and named and "<locals>" not in _name(one)
 
 
 def _owners(name: str) -> list[str]:

@@ -85,11 +85,11 @@ def read_repository(start: Path) -> Repository:
             f"{start} is inside a git directory, not in a checkout",
             hint="change to the checkout's folder",
         )
-    superproject = _rev_parse(start, "--show-superproject-working-tree")
+    top, git_dir, common_dir, superproject = _folders(start)
     repository = Repository(
-        top=Path(_rev_parse(start, "--show-toplevel")),
-        git_dir=Path(_rev_parse(start, "--path-format=absolute", "--git-dir")),
-        common_dir=Path(_rev_parse(start, "--path-format=absolute", "--git-common-dir")),
+        top=Path(top),
+        git_dir=Path(git_dir),
+        common_dir=Path(common_dir),
         branch=_branch(start),
         head=resolve(start, "HEAD"),
         shallow=shallow == "true",
@@ -148,6 +148,18 @@ def _rev_parse(start: Path, *args: str) -> str:
             hint="change to a checkout of the project, or make one with git clone",
         )
     raise GitError(f"git cannot read the repository at {start}: {done.complaint}")
+
+
+def _folders(start: Path) -> tuple[str, str, str, str]:
+    """Give the top, the git directory, the common one and the superproject's top (empty where there is none)."""
+    inner = ("--show-toplevel", "--git-dir", "--git-common-dir")
+    outer = "--show-superproject-working-tree"
+    lines = _rev_parse(start, "--path-format=absolute", *inner, outer).split("\n")
+    if len(lines) == len(inner):
+        return lines[0], lines[1], lines[2], ""
+    # More lines: there is a superproject, or a path holds a line end.
+    one, two, three = (_rev_parse(start, "--path-format=absolute", it) for it in inner)
+    return one, two, three, _rev_parse(start, outer)
 
 
 def _between_quotes(text: str) -> str:

@@ -30,6 +30,9 @@ OWN_FOLDER: Final = ".presubmit"
 _ATTEMPTS: Final = 5
 """How often a snapshot is begun again because files changed under it."""
 
+_FEW: Final = 200
+"""Up to here paths are named on the command line; beyond, the whole index is listed."""
+
 _FIRST_DATE: Final = "946684800 +0000"
 """The date of a snapshot that has no parent: the year 2000."""
 
@@ -251,7 +254,8 @@ def _entries(
 ) -> dict[str, tuple[str, str]]:
     wanted = set(paths)
     found = {}
-    for entry in fields(_index_git(repository, index, "ls-files", "-s", "-z")):
+    named = ("--", *paths) if len(paths) <= _FEW else ()
+    for entry in fields(_index_git(repository, index, "ls-files", "-s", "-z", *named)):
         head, _, path = entry.partition("\t")
         if path in wanted:
             mode, name, _ = head.split(" ")
@@ -291,8 +295,9 @@ def _commit(repository: Repository, tree: str) -> str:
 
 def _tree_and_date(repository: Repository, commit: str) -> tuple[str, str]:
     # The parent's date, not now: the same tree on the same commit gives the same snapshot.
+    # `git show -s` would compare the two trees all the same.
     shown_commit = git(
-        "show", "-s", "--no-show-signature", "--format=%T %ct", commit, cwd=repository.top
+        "log", "-1", "--no-show-signature", "--format=%T %ct", commit, cwd=repository.top
     )
     tree, seconds = line(shown_commit).split(" ")
     return tree, f"{seconds} +0000"

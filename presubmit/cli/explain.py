@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from presubmit.history import History
     from presubmit.reading import Reading
     from presubmit.selector.explain import Answer, Reached
+    from presubmit.selector.layout import PytestSettings
     from presubmit.values import Selection
 
 
@@ -51,6 +52,7 @@ def explain(
 
     Exit codes: 0, 2 where there is no such file (the nearest names are given), 3 where git cannot be read.
     """
+    from presubmit.cli.runner import with_runner  # noqa: PLC0415
     from presubmit.history import History  # noqa: PLC0415 - git and the rest cost 0.1 s
     from presubmit.reading import in_order, read_all, read_selection  # noqa: PLC0415
     from presubmit.report import selection as report  # noqa: PLC0415
@@ -62,10 +64,13 @@ def explain(
     path = _find(target, reading)
     with ExitStack() as stack:
         history = stack.enter_context(History(history_path(reading)))
+        reading = with_runner(reading, options, os.environ, history)
         selection, layout = read_selection(reading, options.tests, history)
         name = path.partition("::")[0]
         if name in layout.tests:
-            found: Answer | Reached = _answer(path, in_order(reading, selection, history), reading)
+            found: Answer | Reached = _answer(
+                path, in_order(reading, selection, history), reading, layout.settings
+            )
         else:
             found = _reached(path, reading, history)
     if form == "json":
@@ -94,7 +99,7 @@ def _find(target: str, reading: Reading) -> str:
     return found
 
 
-def _answer(path: str, selection: Selection, reading: Reading) -> Answer:
+def _answer(path: str, selection: Selection, reading: Reading, settings: PytestSettings) -> Answer:
     """Say why a test runs or not, and whether its file has a test of that name."""
     import msgspec  # noqa: PLC0415
 
@@ -116,7 +121,9 @@ def _answer(path: str, selection: Selection, reading: Reading) -> Answer:
     if without_parameters(path) not in met:
         note = undefined(path, [one.qualname for one in read_definitions(name, source)], source)
     touched = read_touched_tests(
-        reading.change, reading.base_reader, reading.head_reader, lambda one: one == name
+        *(reading.change, reading.base_reader, reading.head_reader),
+        lambda one: one == name,
+        functions=settings.python_functions,
     )
     answer = not_itself_edited(answer, touched)
     return msgspec.structs.replace(answer, notes=(note,)) if note else answer

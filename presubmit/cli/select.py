@@ -88,6 +88,7 @@ def select(
     `presubmit select --exec -- pytest -q` runs them: the whole command for ALL, nothing at all for none
     (a bare `pytest $(presubmit select)` would then run everything).
     """
+    from presubmit.cli.runner import with_runner  # noqa: PLC0415
     from presubmit.history import History  # noqa: PLC0415 - git and the rest cost 0.1 s
     from presubmit.reading import in_order, read_all, read_selection  # noqa: PLC0415
     from presubmit.report.selection import selection_json  # noqa: PLC0415
@@ -100,6 +101,7 @@ def select(
     reading = read_all(options, os.environ)
     with ExitStack() as stack:
         history = stack.enter_context(History(history_path(reading)))
+        reading = with_runner(reading, options, os.environ, history)
         selection, layout = read_selection(reading, options.tests, history)
         selection = in_order(reading, selection, history)
     out = left_out(selection, layout.tests)

@@ -47,6 +47,13 @@ class Duplex:
         except OSError as error:
             raise self._lost(error) from error
 
+    def is_running(self) -> bool:
+        """Whether the command itself still runs; a child of it may hold the streams longer. Raises LostError."""
+        try:
+            return bool(self._api.exec_inspect(self._id).get("Running"))
+        except engine_faults() as error:
+            raise lost(error) from error
+
     def close(self) -> None:
         """Let go of the connection: its standard input ends, it goes on as long as it likes."""
         self._connection.close()

@@ -96,7 +96,7 @@ class BoxSpec(Value, frozen=True):
     gpus: str = ""
     """Empty, `all`, or device ids: `0,1`."""
     profile: str = "hardened"
-    """`hardened`, `ci-parity` (upstream CI's own docker flags), or `root` (for jobs that may be root inside)."""
+    """`hardened`, `ci-parity` (upstream CI's own docker flags), `root` (for jobs that may be root inside) or `bench`."""
     debug: bool = False
     """Allow ptrace and core files, for gdb in `presubmit shell --debug`."""
 

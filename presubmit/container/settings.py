@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from presubmit.container.identity import HOME
+from presubmit.container.seccomp import bench_profile
 from presubmit.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ def security(spec: BoxSpec, *, selinux: bool) -> tuple[list[str], list[str]]:
             # As PyTorch's CI: sanitizers and gdb switch off address randomisation, which the default filter refuses.
             options.append("seccomp=unconfined")
             added.append("SYS_PTRACE")
+        case "bench":
+            # Benchmarks fix their addresses and count instructions; the default filter refuses both.
+            options.append(f"seccomp={bench_profile()}")
         case "root":
             # A replayed job that its user lets be root: what package managers need, nothing of the host's.
             added += _ROOT_RIGHTS

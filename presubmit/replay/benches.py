@@ -23,7 +23,7 @@ from presubmit.container.host import HostBox
 from presubmit.replay.assignment import BENCH, BESIDE
 from presubmit.replay.events import write_event
 from presubmit.replay.steps import in_environment
-from presubmit.replay.talk import BoxSide, HostSide
+from presubmit.bench.talk import BoxSide, HostSide
 from presubmit.values import StepResult, assigned, counted, encode
 
 if TYPE_CHECKING:

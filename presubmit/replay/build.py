@@ -381,20 +381,22 @@ class _Builder:
 
     def _install_project(self, kind: str, out: OutputFolder) -> None:
         # Also for a setup.py alone: pip before 25 would take `setup.py develop`.
-        build = (*_PIP, "install", "--no-build-isolation", "--no-deps", "--use-pep517")
+        # Of a native build its log tells what was compiled into what (`traces`).
+        told = ("-v",) if self.work.native else ()
+        build = (*_PIP, "install", *told, "--no-build-isolation", "--no-deps", "--use-pep517")
         if kind == "editable":
             self.command = ("python", *build, *self._settings(), "-e", ".")
             self._project((self.python, *self.command[1:]))
             return
-        wheel = (*_PIP, "wheel", "--no-build-isolation", "--no-deps", *self._settings())
+        wheel = (*_PIP, "wheel", *told, "--no-build-isolation", "--no-deps", *self._settings())
         self.command = ("python", *wheel, ".")
         self._project((self.python, *wheel, "-w", f"{out.inside}/wheels", "."))
         install = 'exec "$0" -I -m pip --no-input install --force-reinstall --no-deps "$1"/*.whl'
         self._project(("sh", "-c", install, self.python, f"{out.inside}/wheels"))
 
     def _settings(self) -> tuple[str, ...]:
-        """Keep the build folder of meson-python between builds; others have none to keep."""
-        if self.work.backend.startswith("mesonpy"):
+        """Keep the build folder of meson-python and scikit-build-core between builds; others have none to keep."""
+        if self.work.backend.startswith(("mesonpy", "scikit_build_core")):
             # pip before 23.1 has no -C.
             return (f"--config-settings=build-dir={self.bench.lane.environment}/build",)
         return ()

@@ -14,6 +14,7 @@ from presubmit.replay.build import lacks_beside, lacks_tracer, read_stamp
 from presubmit.replay.lanes import environment_folder, open_lane, passed_environment
 from presubmit.replay.leftovers import remember_built, settle_leftovers
 from presubmit.replay.reruns import rerun
+from presubmit.replay.traces import read_traces
 from presubmit.values import (
     Benchmarks,
     Build,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from presubmit.history import History
     from presubmit.replay.lanes import OpenLane, Place
     from presubmit.replay.runner import SessionRunner
+    from presubmit.selector.native.exact import Built
     from presubmit.values import Change, Plan
 
 
@@ -57,6 +59,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """Opens the lint lane's mirror at the snapshot; called only where a step needs it."""
     remember: Callable[[StepResult], None]
     """Called with every result, from any thread."""
+    learn: Callable[[Built], None] = lambda _: None
+    """Called with what a build of extension modules was seen to compile."""
 
 
 class Lanes:
@@ -124,7 +128,7 @@ def _run_beside(steps: Sequence[PlanStep], head: Head, lanes: Lanes) -> None:
             head.remember(result)
 
 
-def _run_inside(  # noqa: C901 - build, then test: one line of steps
+def _run_inside(  # noqa: C901, PLR0912 - build, then test: one line of steps
     plan: Plan,
     steps: Sequence[PlanStep],
     head: Head,
@@ -148,6 +152,7 @@ def _run_inside(  # noqa: C901 - build, then test: one line of steps
                 built = head.runner.run(Role.BUILD, lanes.add(lane).lane, [step])[0]
                 if built.outcome is Outcome.PASSED:
                     remember_built(environment, head.mirror.tree, head.blobs)
+                    _learn(built, head, lanes)
             if built.outcome is Outcome.PASSED:
                 head.mirror.mark_clean()
             head.remember(built)
@@ -169,6 +174,16 @@ def _run_inside(  # noqa: C901 - build, then test: one line of steps
     docs = [step for step in rest if step.role is Role.DOCS]
     for result in head.runner.run(Role.DOCS, tests.lane.lane, docs, modules=tests.modules):
         head.remember(result)
+
+
+def _learn(built: StepResult, head: Head, lanes: Lanes) -> None:
+    """Hand on what the build was seen to compile."""
+    lane = lanes.get("head")
+    if lane is None:
+        return
+    traces = read_traces(lane.lane, head.runner.folder / built.log, head.blobs, built.modules)
+    if traces is not None:
+        head.learn(traces)
 
 
 def loads_twin(step: PlanStep) -> bool:

@@ -24,6 +24,8 @@ _LONGEST_MESSAGE = 2000
 _LARGEST_SELECTION = 64 * 1024 * 1024
 _PYTEST_MAJOR = int(pytest.__version__.split(".")[0])
 _EXTRA = "presubmit_failure"
+_SOURCES = ("", "src/", "lib/")
+_MOST_COPIES = 20
 _NONE_RAN = 5
 """pytest's exit code where no test ran; of several calls in one job, some may have no chosen test."""
 
@@ -193,6 +195,18 @@ class _Run:
             found[name] = None if module is None else str(place or "built-in")
         return found
 
+    def copies(self) -> List[str]:
+        """Name files of the tree of which an installed copy ran instead that is another."""
+        found = set()
+        for module in [*sys.modules.values()]:
+            place = getattr(module, "__file__", None)
+            inside = _installed(place) if isinstance(place, str) else None
+            for top in _SOURCES if inside else ():
+                name = "{}{}".format(top, inside)
+                if _differ(os.path.join(self.root, name), str(place)):
+                    found.add(name)
+        return sorted(found)[:_MOST_COPIES]
+
     # --- the end ---
 
     def totals(self) -> Dict[str, Any]:
@@ -204,6 +218,7 @@ class _Run:
             "modules": self.modules(),
             "missing": self.missing(),
             "widened": self.widened,
+            "copies": self.copies(),
         }
 
     def finish(self, session: Any, exitstatus: Any) -> None:
@@ -283,12 +298,31 @@ class _Run:
         return place
 
 
+def _installed(place: str) -> Optional[str]:
+    """Give what stands below the folder of installed packages, None for what is not installed."""
+    parts = place.replace(os.sep, "/").split("/")
+    for number in range(len(parts) - 1, 0, -1):
+        if parts[number - 1] in ("site-packages", "dist-packages"):
+            return "/".join(parts[number:])
+    return None
+
+
+def _differ(one: str, two: str) -> bool:
+    """Tell whether two files are there and not the same."""
+    try:
+        with open(one, "rb") as left, open(two, "rb") as right:
+            return left.read() != right.read()
+    except OSError:
+        return False
+
+
 def _merge(facts: Dict[str, Any], theirs: Dict[str, Any]) -> None:
     """Add what one xdist worker told: every worker collects everything, and loads what its tests need."""
     if not facts["collected"]:
         facts["missing"] = theirs["missing"]
         facts["widened"] = theirs.get("widened", {})
     facts["collected"] = facts["collected"] or theirs["collected"]
+    facts["copies"] = sorted({*facts["copies"], *theirs.get("copies", ())})[:_MOST_COPIES]
     for count in ("selected", "deselected"):
         facts[count] = max(facts[count], theirs[count])
     for name, place in theirs["modules"].items():

@@ -289,6 +289,11 @@ def _notes(run: _Run) -> tuple[str, ...]:
     if record.widened:
         some = ", ".join(record.widened[:3]) + (", …" if len(record.widened) > 3 else "")  # noqa: PLR2004 - three
         notes.append(f"run whole, since tests that were chosen there are no more: {some}")
+    if record.copies:
+        notes.append(
+            f"an installed copy of {record.copies[0]} ran, which differs from the tree: "
+            "the tests were chosen for other code than they ran"
+        )
     if record.ended and junit.readable and _told(record.counts) != _told(junit.counts):
         notes.append(
             f"record and JUnit file disagree: {_said(record.counts)}; {_said(junit.counts)}"

@@ -52,6 +52,8 @@ class Record(Value, frozen=True):
     """Chosen files or ids that pytest never met."""
     widened: tuple[str, ...] = ()
     """Files that were run whole, since an id that should have narrowed them was not there."""
+    copies: tuple[str, ...] = ()
+    """Files of the tree of which an installed copy ran that is another."""
     faults: tuple[str, ...] = ()
     """Errors of the plugin itself: the run went on un-narrowed."""
     junk: int = 0
@@ -161,6 +163,7 @@ class _Reading:
                 dict.fromkeys(it for end in self.ends for it in _strings(end, "missing"))
             ),
             widened=self._widened(),
+            copies=tuple(dict.fromkeys(it for end in self.ends for it in _strings(end, "copies"))),
             faults=tuple(self.faults),
             junk=self.junk,
             problems=(f"record: {self.junk} lines could not be read",) if self.junk else (),

@@ -34,6 +34,9 @@ class Runner(Protocol):
     def collects(self, command: Sequence[str]) -> Collects | None:
         """Say which files the command collects; None where the project's pytest configuration says so."""
 
+    def sort_arguments(self, arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Part what the user gave after `--`: ids of tests that presubmit chooses by, and the runner's arguments."""
+
     def plain(self, command: Sequence[str]) -> tuple[str, ...]:
         """Give upstream's command without what ends a run early."""
 

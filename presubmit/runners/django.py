@@ -9,6 +9,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+from presubmit.runners import unittest
 from presubmit.runners.values import Collects, Invocation
 
 if TYPE_CHECKING:
@@ -97,7 +98,12 @@ def _files(label: str, pattern: str) -> tuple[str, ...]:
 def _below(folder: str, pattern: str) -> tuple[str, ...]:
     if folder == ".":
         return (pattern,)
-    return (f"/{folder}/{pattern}", f"/{folder}/*/{pattern}", f"/{folder}/__init__.py")
+    return (f"/{folder}/{pattern}", f"/{folder}/*/{pattern}")
+
+
+def sort_arguments(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose by ids as they stand in reports."""
+    return unittest.sort_arguments(arguments)
 
 
 def plain(command: Sequence[str]) -> tuple[str, ...]:

@@ -28,6 +28,11 @@ def collects(command: Sequence[str]) -> Collects | None:  # noqa: ARG001 - the c
     return None
 
 
+def sort_arguments(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Leave ids to pytest, which takes them itself."""
+    return (), tuple(arguments)
+
+
 def plain(command: Sequence[str]) -> tuple[str, ...]:
     """Give the command as it is: `upstream_options.tests` takes pytest's options apart."""
     return tuple(command)

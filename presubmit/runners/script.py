@@ -54,6 +54,11 @@ def collects(command: Sequence[str]) -> Collects | None:
     return Collects(patterns=_PATTERNS, loads=(script,), applications=True)
 
 
+def sort_arguments(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose by ids as they stand in reports."""
+    return unittest.sort_arguments(arguments)
+
+
 def plain(command: Sequence[str]) -> tuple[str, ...]:
     """Give the command as it is: its arguments are the script's own."""
     return tuple(command)

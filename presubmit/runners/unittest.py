@@ -6,7 +6,9 @@ Which options take a value, and when `discover` is meant: the standard library's
 from __future__ import annotations
 
 import argparse
+import itertools
 import posixpath
+import re
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from presubmit.runners.values import Collects, Invocation
@@ -20,6 +22,14 @@ NAME: Final = "unittest"
 RECORDS: Final = False
 MODULE: Final = "presubmit_unittest"
 _PATTERN: Final = "test*.py"
+_ID: Final = re.compile(r"[^-].*\.py(?:::.+)?")
+_LONG: Final = {
+    "-v": "--verbose",
+    "-q": "--quiet",
+    "-f": "--failfast",
+    "-c": "--catch",
+    "-b": "--buffer",
+}
 _EARLY: Final = frozenset({"-f", "--failfast"})
 
 
@@ -29,8 +39,8 @@ def takes(command: Sequence[str]) -> bool:
 
 
 def _at(command: Sequence[str]) -> int:
-    pairs = zip(command, command[1:], strict=False)
-    return next((n for n, pair in enumerate(pairs) if pair == ("-m", NAME)), -1)
+    pairs = enumerate(itertools.pairwise(command))
+    return next((number for number, pair in pairs if pair == ("-m", NAME)), -1)
 
 
 def collects(command: Sequence[str]) -> Collects | None:
@@ -63,10 +73,15 @@ def _files(name: str) -> tuple[str, ...]:
     stems = ["/".join(parts[:count]) for count in range(len(parts), max(0, len(parts) - 3), -1)]
     return (
         *(f"/{stem}.py" for stem in stems),
-        *(f"/{stem}/__init__.py" for stem in stems[:1]),
         # A package may load its tests itself (`load_tests`).
         *(f"/{stem}/{inner}" for stem in stems[:1] for inner in (_PATTERN, f"*/{_PATTERN}")),
     )
+
+
+def sort_arguments(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose by ids as they stand in reports, `tests/test_x.py::Class::test_m`; the runner knows other names."""
+    ids = tuple(word for word in arguments if _ID.fullmatch(word))
+    return ids, tuple(word for word in arguments if word not in ids)
 
 
 def plain(command: Sequence[str]) -> tuple[str, ...]:
@@ -91,10 +106,9 @@ class _Parser(argparse.ArgumentParser):
     @staticmethod
     def read(arguments: Sequence[str]) -> _Given | None:
         parser = _Parser(add_help=False, allow_abbrev=False)
-        for flags in (("-v", "--verbose"), ("-q", "--quiet"), ("-f", "--failfast")):
-            parser.add_argument(*flags, action="store_true")
-        for flags in (("-c", "--catch"), ("-b", "--buffer"), ("--locals",)):
-            parser.add_argument(*flags, action="store_true")
+        for flag in ("-v", "-q", "-f", "-c", "-b"):
+            parser.add_argument(flag, _LONG[flag], action="store_true")
+        parser.add_argument("--locals", action="store_true")
         parser.add_argument("-k", action="append")
         parser.add_argument("--durations")
         parser.add_argument("-s", "--start-directory", dest="start", default="")

@@ -23,6 +23,8 @@ class Kind(StrEnum):
     SHAPES = "shapes"
     NATIVE = "native"
     """Which native files extension modules are built from."""
+    BUILT = "built"
+    """Which files extension modules were made from, in a build."""
     PACKS = "packs"
     """A whole tree's imports, or its file graph, in one row: thousands of rows take a second to load."""
 
@@ -31,6 +33,7 @@ _MOST_ROWS: Final = {
     Kind.IMPORTS: 200_000,
     Kind.SHAPES: 200_000,
     Kind.NATIVE: 6,
+    Kind.BUILT: 6,
     Kind.PACKS: 6,
 }
 _FORM: Final = 3

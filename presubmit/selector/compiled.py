@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from presubmit.selector.builds import build_key, load_built
 from presubmit.selector.cache import Kind
 from presubmit.selector.element import Element, ElementKind, Shape
 from presubmit.selector.layout import is_python
+from presubmit.selector.native.exact import is_current, with_built
 from presubmit.selector.native.suffixes import is_native_file
 from presubmit.values import FileStatus, PureTwin
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from presubmit.selector.imports import Imports
     from presubmit.selector.layout import Layout
+    from presubmit.selector.native.exact import Built
     from presubmit.selector.native.values import NativeMap, NativeReach
     from presubmit.selector.tree import Tree
     from presubmit.values import Change
@@ -81,7 +84,8 @@ def _read_map(tree: Tree, paths: Collection[str]) -> NativeMap:
     from presubmit.selector.native.values import NativeMap  # noqa: PLC0415 - most trees have no native code
 
     texts = {path: tree.blobs[path] for path in paths if path in tree.blobs and _is_read(path)}
-    data = repr((_VERSION, sorted(paths), sorted(texts.items()))).encode(
+    built = _last_build(tree)
+    data = repr((_VERSION, built, sorted(paths), sorted(texts.items()))).encode(
         "utf-8", "backslashreplace"
     )
     key = f"native:{hashlib.sha256(data).hexdigest()}"
@@ -91,11 +95,22 @@ def _read_map(tree: Tree, paths: Collection[str]) -> NativeMap:
     from presubmit.selector.native.static import read_native  # noqa: PLC0415 - read once, and kept
 
     contents = tree.texts(texts)
-    found = read_native(paths, contents.get)
+    found = read_native(paths, contents.get, built=built)
+    if built is not None:
+        found = with_built(found, built, tree.blobs)
     if tree.cache is not None:
         with contextlib.suppress(UnicodeEncodeError):  # a name that is not UTF-8: read each time
             tree.cache.store(Kind.NATIVE, {key: msgspec.msgpack.encode(found)})
     return found
+
+
+def _last_build(tree: Tree) -> Built | None:
+    """Give the last build by the tree's build files, of just its native files."""
+    if tree.cache is None or not tree.blobs:
+        return None
+    key = build_key(tree.blobs, lambda path: tree.texts([path]).get(path))
+    built = load_built(tree.cache, key)
+    return built if built is not None and is_current(built, tree.blobs) else None
 
 
 def _is_read(path: str) -> bool:

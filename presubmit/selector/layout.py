@@ -146,7 +146,9 @@ def make_layout(
         packages=packages,
         scripts=project.scripts,
         entry_points=tuple(sorted(project.entry_points)),
-        plugins=tuple(sorted({*settings.plugins, *project.pytest_plugins, *_loaded(python, settings)})),
+        plugins=tuple(
+            sorted({*settings.plugins, *project.pytest_plugins, *_loaded(python, settings)})
+        ),
         type_tests=tuple(it for it in paths if fnmatch.fnmatchcase(it, "*mypy*.y*ml")),
         problems=tuple(dict.fromkeys((*problems, *project.problems))),
     )
@@ -167,9 +169,8 @@ def is_test(path: str, settings: PytestSettings) -> bool:
     folder, name = posixpath.split(path)
     if settings.collects is not None:
         return _is_collected(path, settings.collects, settings.entered)
-    if name == "conftest.py" or _not_entered(folder, settings.norecursedirs):
-        return False
-    if name == "__init__.py":
+    entered = not _not_entered(folder, settings.norecursedirs)
+    if name in {"conftest.py", "__init__.py"} or not entered:
         return False
     if is_python(path):
         if any(_matches(path, pattern) for pattern in settings.python_files):

@@ -746,6 +746,14 @@ class NameGraph:
         """Say why what a function does outlives a call; empty where it does not."""
         return self._outliving.reasons(path, qualname)
 
+    def makers(self, path: str, qualname: str) -> frozenset[Node]:
+        """Give the functions one of which runs for each instance of a class; none where none need do so."""
+        return self._outliving.makers(path, qualname)
+
+    def lives_on(self, path: str, qualname: str) -> bool:
+        """Tell whether a module-level name may hold an instance of a class, by names alone."""
+        return self._outliving.lives_on(path, qualname)
+
 
 def _as_nodes(path: str, use: Use) -> Iterator[Node]:
     """Give the nodes of a use: what is used in a head runs at import, and stays with the element."""

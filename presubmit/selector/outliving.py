@@ -79,8 +79,8 @@ class Outliving:
             case "class":
                 yield _global(path, (path, f"{owner}.{name}" if name != "*" else owner))
             case "self":
-                if self.lives_on(path, owner):
-                    yield f"writes to a {owner} that lives as long as its module"
+                lasting = " that lives as long as its module" if self.lives_on(path, owner) else ""
+                yield f"writes to a {owner}{lasting}"
             case "parameter":
                 for node in self._given(path, element.qualname):
                     yield _global(path, node)
@@ -98,6 +98,8 @@ class Outliving:
             case _ if kind.startswith("self."):
                 for node in self._states(path, owner, kind, 0):
                     yield _global(path, node)
+            case _ if self._index.is_module(path, kind):
+                pass  # `module.register(x)`: what that function does is its own
             case _:
                 for node in self._named(path, kind):
                     yield _global(path, node)
@@ -251,6 +253,22 @@ class Outliving:
                     seen.add(user)
                     stack.append(user)
         return False
+
+
+    def makers(self, path: str, qualname: str, depth: int = 0) -> frozenset[Node]:
+        """Give the functions one of which runs for each instance that is made; none where none need do so."""
+        elements = self._index.elements(path)
+        own = [it for it in ("__init__", "__new__") if f"{qualname}.{it}" in elements]
+        if own:
+            return frozenset((path, f"{qualname}.{it}") for it in own)
+        element = elements.get(qualname)
+        if element is None or element.decorators or depth > _DEEPEST:
+            return frozenset()
+        for base in element.bases:
+            for hit in self._index.lookup(path, base):
+                if found := self.makers(*hit, depth + 1):
+                    return found
+        return frozenset()
 
 
 def _global(path: str, node: Node) -> str:

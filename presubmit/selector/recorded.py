@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from presubmit.values import Selection
 
 _MOST_REASONS: Final = 3
-_GUARD_LEAST: Final = 20
-"""Functions: below this, reaching half of a package means little."""
 _WHOLE: Final = frozenset(
     {"always", "unparsed", "configured", "docstrings", "source-text", "document"}
 )
@@ -145,13 +143,6 @@ class _Past:
         # A program that no record knows the files of may have read any that is not a source.
         data = any(not path.endswith(".py") for path in both.paths | both.moved)
         self.unread = unread(past.index) if data else frozenset()
-        self.guarded = any(path not in graph.tests for path in changed.bodies)
-
-    def is_guard(self, number: int) -> bool:
-        """Whether a test reached more than half of all functions: it guards the package as a whole."""
-        return self.guarded and self.contexts[number].functions > max(
-            _GUARD_LEAST, self.past.index.functions / 2
-        )
 
     def may_leave_out(self, number: int, path: str) -> bool:
         """Whether this run proves that a test does on head what it did then, and that it passed."""
@@ -164,7 +155,6 @@ class _Past:
             and not self.ever.everything_reads
             and path not in self.ever.files
             and number not in self.ever.contexts
-            and not self.is_guard(number)
         )
 
     def why(self, number: int, path: str, hits: Hits) -> Chain:
@@ -216,10 +206,8 @@ def _why(test: str, path: str, pasts: Sequence[_Past]) -> Reason:
     if one.outcome != "passed":
         verb = "failed" if one.outcome == "failed" else "was skipped"
         text = f"{verb} when it was recorded last"
-    elif number in past.open or number in past.unread:
-        text = f"its record is not all of it: {one.open or 'what it rests on'}"
     else:
-        text = "runs more than half of all functions"
+        text = f"its record is not all of it: {one.open or 'what it rests on'}"
     return Reason(rule="recorded", text=text, chain=(test,))
 
 

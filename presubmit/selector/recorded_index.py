@@ -155,6 +155,10 @@ class Index:
         """Give the contexts that listed a folder (`.` is the root)."""
         return self._optional(f"{_LISTED}{plain(folder)}", tuple[int, ...], ())
 
+    def files(self) -> list[str]:
+        """Give the files of which a function ran."""
+        return sorted(it.removeprefix(_RAN) for it in self._head.rows if it.startswith(_RAN))
+
     def functions_of(self, number: int) -> Mapping[str, tuple[str, ...]]:
         """Give the functions that ran in a wide context."""
         return self._optional(f"{_OF}{number}", dict[str, tuple[str, ...]], {})

@@ -33,7 +33,8 @@ _MOST_RUNS: Final = 4
 _MOST_DIFFERENT: Final = 2_000
 """Files: a run that differs in more says too little to be worth the reading."""
 _READERS: Final = 2
-"""Tests that open a file by themselves; one alone may have opened it for all, into some cache."""
+"""Tests that open a file by themselves; one alone may have opened it for all, into some cache that it fills."""
+_PLAIN: Final = frozenset(["property", "staticmethod", "classmethod", "pytest.fixture"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,10 +178,27 @@ def _is_read(path: str, scene: Scene, indexes: Sequence[Index]) -> bool:
         return True
     if effect.reach not in {Reach.DATA, Reach.MENTIONS} or effect.unsure or path in scene.makes:
         return False
-    return all(
-        sum(index.contexts[n].context.startswith(TEST) for n in index.opened(path)) >= _READERS
-        for index in indexes
-    )
+    return all(_shows_readers(path, scene, index) for index in indexes)
+
+
+def _shows_readers(path: str, scene: Scene, index: Index) -> bool:
+    """Tell whether each test that depends on a file opened it: none was served by what another one kept of it."""
+    readers = [n for n in index.opened(path) if index.contexts[n].context.startswith(TEST)]
+    if len(readers) == 1 and not index.contexts[readers[0]].modules:
+        return _keeps_nothing(index.functions_of(readers[0]), scene)
+    return len(readers) >= _READERS
+
+
+def _keeps_nothing(ran: Mapping[str, Collection[str]], scene: Scene) -> bool:
+    """Tell whether functions leave nothing behind: none writes to what is not its own, or is kept by a decorator."""
+    shapes = scene.tree.shapes(list(ran))
+    for path, names in ran.items():
+        elements = _elements(shapes.get(path))
+        for name in names:
+            one = elements.get(name)
+            if one is None or one.writes or not _PLAIN.issuperset(one.decorators):
+                return False
+    return True
 
 
 # --- a run, seen from head ----------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from presubmit.selector.element import MODULE
 from presubmit.selector.recorded_index import COLLECT, SESSION, plain
+from presubmit.selector.recorded_lasting import Lasting
+from presubmit.selector.recorded_lasting import Names as LastingNames
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -33,20 +35,11 @@ class Reach(Protocol):
         """Why the names cannot be trusted."""
 
 
-class Names(Protocol):
+class Names(LastingNames, Protocol):
     """What is asked of the name graph (`NameGraph`)."""
 
     def reach(self, changed: Mapping[str, Collection[str]]) -> Reach:
         """Say what changed elements reach."""
-
-    def users(self, path: str, qualname: str) -> frozenset[Element]:
-        """Give the elements that may name this one."""
-
-    def keeps_state(self, path: str, qualname: str) -> str:
-        """Say why what an element does outlives a call; empty where it does not."""
-
-    def is_function(self, path: str, qualname: str) -> bool:
-        """Tell a function from what merely stands for it: an alias, an imported name, a class, a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +114,10 @@ class _Walk:
         self.hits = Hits()
         self.left: dict[Element, Chain] = {}
         """What keeps state that contexts left behind."""
-        self.state: dict[Element, str] = {}
-        self.seen: set[Element] = set()
+        self.state: dict[tuple[Element, bool], str] = {}
+        self.lasting = Lasting(index, names)
+        self.seen: dict[Element, bool] = {}
+        """What was looked at as a keeper of state, and whether as one that only tests left."""
         self.used_by: dict[int, list[int]] = {}
         for number, one in enumerate(index.contexts):
             for use in one.uses:
@@ -183,12 +178,18 @@ class _Walk:
             self.touch(number, chain, near=True)
         reach = self.names.reach({path: sorted(names) for path, names in bodies.items()})
         at_import = {plain(path) for path in reach.at_import}
+        importing = set()
         for number, chain in direct.items():
             modules = self.index.contexts[number].modules
-            self.importers([path for path in modules if reach.unsure or path in at_import], chain)
-        self._left_for_others(direct)
+            found = [path for path in modules if reach.unsure or path in at_import]
+            self.importers(found, chain)
+            importing |= {number} if found else set()
+        self._left_for_others(direct, importing)
         self._hidden(changed)
-        self._imported_state(self.left)
+        self._imported_state({it: chain for it, chain in self.left.items() if not self.seen[it]})
+        if any(one.modules for n, one in enumerate(self.index.contexts) if not self._is_early(n)):
+            late = {it: chain for it, chain in self.left.items() if self.seen[it]}
+            self._imported_state(late)
 
     def ran(self, path: str, name: str) -> tuple[int, ...]:
         """Give the contexts that ran a function."""
@@ -210,59 +211,53 @@ class _Walk:
                     waiting.append(user)
         return found
 
-    def _family(self, owner: Element) -> set[Element]:
-        """Give the functions of a class and of the classes that name it: some are its subclasses."""
-        found: set[Element] = set()
-        seen = {owner}
-        waiting = [owner]
-        while waiting:
-            path, name = waiting.pop()
-            found |= {(path, it) for it in self.index.ran(path) if it.startswith(f"{name}.")}
-            for user in self.names.users(path, name) - seen:
-                if user[1] and user[1] != MODULE and not self.names.is_function(*user):
-                    seen.add(user)
-                    waiting.append(user)
-        return found
+    def keeps_state(self, element: Element, *, late: bool) -> str:
+        """Say why an element's doing outlives a call, where only tests did it (`late`), or others."""
+        key = element, late
+        if key not in self.state:
+            self.state[key] = self.lasting.why(element, late=late)
+        return self.state[key]
 
-    def keeps_state(self, element: Element) -> str:
-        """Say why an element's doing outlives a call."""
-        if element not in self.state:
-            self.state[element] = self.names.keeps_state(*element)
-        return self.state[element]
+    def _is_early(self, number: int) -> bool:
+        """Tell whether a context ended before the first test began: what tests leave comes too late for it."""
+        return self.index.contexts[number].context.startswith((COLLECT, SESSION))
 
-    def _left_for_others(self, direct: Mapping[int, Chain]) -> None:
+    def _is_late(self, numbers: Iterable[int]) -> bool:
+        return not any(map(self._is_early, numbers))
+
+    def _left_for_others(self, direct: Mapping[int, Chain], importing: Collection[int]) -> None:
         """Note who may see what a wide context left: a registry that was filled at import, a cache of a fixture."""
         for number, chain in direct.items():
-            if not self.index.contexts[number].wide:
+            if not self.index.contexts[number].wide or (
+                self.index.contexts[number].id and number not in importing
+            ):
                 continue
+            late = not self._is_early(number)
             for path, names in self.index.functions_of(number).items():
                 for name in names:
-                    if why := self.keeps_state((path, name)):
-                        self._see_state((path, name), why, (*chain, f"{path}::{name}"))
+                    if why := self.keeps_state((path, name), late=late):
+                        self._see_state((path, name), why, (*chain, f"{path}::{name}"), late=late)
 
-    def _see_state(self, element: Element, why: str, chain: Chain) -> None:
+    def _see_state(self, element: Element, why: str, chain: Chain, *, late: bool) -> None:
         """Note who ran what keeps the state, and who may use it: the keeper itself, or the global that it writes."""
-        if element in self.seen:
+        if not self.seen.get(element, True) or (late and element in self.seen):
             return
-        self.seen.add(element)
+        self.seen[element] = late
         path, name = element
-        for number in self.ran(path, name):
-            self.touch(number, chain, near=False)
         kept = [_node(path, written) for written in _WRITES.findall(why)]
-        if _ANY_GLOBAL in why:
-            users_of_file = {(path, it) for it in self.index.ran(path)}
-            self.importers([path], chain)
-        else:
-            users_of_file = set()
         users = {user for it in (element, *kept) for user in self.callers(it)}
-        users |= users_of_file
+        if _ANY_GLOBAL in why:
+            users |= {(path, it) for it in self.index.ran(path)}
+            if not late:
+                self.importers([path], chain)
         if _WRITES_TO in why:
-            owner = name.rpartition(".")[0]
-            users |= self._family((path, owner))
-        for user in sorted(users):
+            users |= self.lasting.family((path, name.rpartition(".")[0]))
+        for user in (element, *sorted(users)):
+            through = chain if user == element else (*chain, "::".join(user))
             for number in self.ran(*user):
-                self.touch(number, (*chain, "::".join(user)), near=False)
-        self.left[element] = chain
+                if not late or not self._is_early(number):
+                    self.touch(number, through, near=False)
+        self.left.setdefault(element, chain)
 
     def _imported_state(self, left: Mapping[Element, Chain]) -> None:
         """Note who imports a module whose own code may use what outlives a call.
@@ -296,22 +291,24 @@ class _Walk:
         apart: dict[Element, Chain] = {}
         """Elements that name one of them but did not yet run together with it."""
         for element in known:
-            if why := self.keeps_state(element):
-                self._see_state(element, why, ("::".join(element),))
+            late = self._is_late(self.ran(*element))
+            if why := self.keeps_state(element, late=late):
+                self._see_state(element, why, ("::".join(element),), late=late)
         while waiting:
             while waiting:
                 path, name = waiting.pop()
                 for user in self.callers((path, name)) - known:
                     apart.setdefault(user, (f"{path}::{name}", "::".join(user)))
             for user, chain in list(apart.items()):
-                numbers = self.ran(*user)
-                if not numbers or self.hits.contexts.keys().isdisjoint(numbers):
+                numbers = self.hits.contexts.keys() & self.ran(*user)
+                if not numbers:
                     continue
                 del apart[user]
                 known.add(user)
                 waiting.append(user)
-                if why := self.keeps_state(user):
-                    self._see_state(user, why, chain)
+                late = self._is_late(numbers)
+                if why := self.keeps_state(user, late=late):
+                    self._see_state(user, why, chain, late=late)
 
 
 _WRITES: Final = re.compile(r"writes the global ([^;]+)")

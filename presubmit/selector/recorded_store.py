@@ -18,6 +18,7 @@ from presubmit.selector.recorded_index import (
     pack,
     plain,
 )
+from presubmit.selector.recorded_setting import changed_facts, say_changed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -82,8 +83,9 @@ def store_recording(
     known: Collection[str],
     at: str,
     origin: str = "",
+    place: Mapping[str, str] | None = None,
 ) -> bool:
-    """Keep a recording; one of the same tree in the same environment grows by it. Whether something was kept.
+    """Keep a recording; one of the same tree in the same environment and place grows by it. Whether it was kept.
 
     `whole` are the test files of which every test is in it, `known` all that the project has.
     An empty one (`--collect-only`) and one of a core that loses contexts are not kept.
@@ -101,12 +103,13 @@ def store_recording(
         at=at,
         files={plain(path): blob for path, blob in files.items()},
         origin=origin,
+        place=dict(place or {}),
     )
     contexts = recording.contexts
     whole = {*map(plain, whole)}
     number = history.recorded_number(run)
     before = None if number is None else read_run(history, number)
-    if before is not None:
+    if before is not None and not changed_facts(before[0].place, run.place):
         old, index = before
         contexts = merge(index.all_contexts(), contexts)
         whole |= {*old.whole}
@@ -122,6 +125,16 @@ def read_stored(history: History, setting: str | None) -> tuple[Stored, ...]:
         for number, run in history.recorded_runs(setting)
         if run.core in CORES and (index := read_index(history, number)) is not None
     )
+
+
+def of_place(
+    runs: Iterable[Stored], place: Mapping[str, str]
+) -> tuple[tuple[Stored, ...], tuple[str, ...]]:
+    """Give the runs that were made in this place, and what is to be said where none was. Pure."""
+    runs = tuple(runs)
+    changes = [changed_facts(stored.run.place, place) for stored in runs]
+    fit = tuple(stored for stored, changed in zip(runs, changes, strict=True) if not changed)
+    return fit, () if fit or not runs else (say_changed(changes),)
 
 
 def read_run(history: History, number: int) -> tuple[RecordedRun, Index] | None:

@@ -53,6 +53,7 @@ class Stores:
         self.passed: list[ast.expr] = []
         self.asked: list[tuple[ast.expr, str]] = []
         self.given: list[ast.expr] = []
+        self._known: dict[tuple[str, int], tuple[Owner, ...]] = {}
 
     def bind(self, target: ast.expr, value: ast.expr) -> None:
         """Note that variables get a value, or parts of it."""
@@ -97,6 +98,7 @@ class Stores:
         self, *, first: str, of_class: bool, bound: Collection[str], parameters: Collection[str]
     ) -> Iterator[str]:
         """Give what is changed, passed on and given back."""
+        self._known.clear()
 
         def told(node: ast.expr) -> Iterator[Owner]:
             for owner in self._owners(node, bound, 0):
@@ -136,8 +138,7 @@ class Stores:
             case ast.Name(id=name):
                 yield "name", name, ""
                 if name in bound:
-                    for value in self.same.get(name, ()):
-                        yield from self._owners(value, bound, depth + 1)
+                    yield from self._assigned(name, bound, depth)
             case ast.Attribute(value=value, attr=attribute):
                 for kind, name, part in self._owners(value, bound, depth):
                     if part == "__class__":
@@ -178,6 +179,16 @@ class Stores:
                 yield from self._owners(value, bound, depth)
             case _:
                 pass
+
+    def _assigned(self, name: str, bound: Collection[str], depth: int) -> tuple[Owner, ...]:
+        """Give the objects that a local variable may be by what is assigned to it."""
+        # Worked out once: `x = f(x)` many times over is otherwise followed in every order of the assignments.
+        key = name, depth
+        if key not in self._known:
+            values = self.same.get(name, ())
+            owners = (it for value in values for it in self._owners(value, bound, depth + 1))
+            self._known[key] = tuple(dict.fromkeys(owners))
+        return self._known[key]
 
     def _called(  # noqa: C901, PLR0912 - one kind of function after the other
         self,

@@ -659,3 +659,33 @@ def test_an_unconfigured_convention_is_the_prevailing_one(
     assert DocsConvention(
         name=name, enforced=False, origin="the project's own docstrings"
     ) == docs("", *sources)
+
+
+# --- tests ----------------------------------------------------------------------------------------------------------
+
+MANAGE = 'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "site0.settings")\n'
+
+
+def command_of(files: dict[str, str]) -> object:
+    return convention.test_command(files.keys(), files.get)
+
+
+def test_a_site_of_django_runs_its_own_tests_by_convention() -> None:
+    assert command_of({"manage.py": MANAGE, "shop/tests.py": ""}) == (
+        ("python", "manage.py", "test"),
+        "convention: manage.py",
+    )
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"manage.py": "print('a script of that name')\n"},
+        {"manage.py": MANAGE, "conftest.py": ""},
+        {"manage.py": MANAGE, "pytest.ini": "[pytest]\nDJANGO_SETTINGS_MODULE = s\n"},
+        {"manage.py": MANAGE, "pyproject.toml": "[tool.pytest.ini_options]\n"},
+    ],
+)
+def test_where_pytest_is_set_up_it_is_pytest(files: dict[str, str]) -> None:
+    assert command_of(files) is None

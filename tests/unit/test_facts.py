@@ -159,12 +159,22 @@ def test_a_deleted_file_defines_nothing() -> None:
 def touched(change: Change, base: Files, head: Files) -> frozenset[str]:
     settings = make_layout(tuple(head), head).settings
     return read_touched_tests(
-        change, reader(base), reader(head), lambda path: is_test(path, settings)
+        *(change, reader(base), reader(head)),
+        lambda path: is_test(path, settings),
+        functions=settings.python_functions,
     )
 
 
 TEST_OLD = "class TestX:\n    def test_a(self): pass\n\n\ndef test_b(): pass\n"
 TEST_NEW = "class TestX:\n    def test_a(self): f()\n\n\ndef test_b(): pass\n"
+
+
+def test_tests_are_known_by_the_configured_names() -> None:
+    path = "checks/check_x.py"
+    ini = {"pytest.ini": "[pytest]\npython_files = check_*.py\npython_functions = check_*\n"}
+    base = {path: "def check_a(): pass\n", **ini}
+    head = {path: "def check_a(): f()\n", **ini}
+    assert touched(changed(modified(path)), base, head) == {"checks/check_x.py::check_a"}
 
 
 def test_a_test_whose_body_changed_is_touched() -> None:

@@ -223,6 +223,19 @@ def test_only_a_role_that_has_no_step_gives_an_empty_plan() -> None:
     assert ids(plan(changed("README.md"), NONE, only=("tests",))) == []
 
 
+def test_only_tests_of_a_change_that_no_test_sees_leaves_nothing_to_check() -> None:
+    made = plan(changed("a.py"), NONE, only=("tests",))
+    assert ids(made) == []
+    assert "tests: nothing that a test reads changed" in made.left_out
+
+
+def test_skipping_all_that_was_asked_for_is_an_error() -> None:
+    with pytest.raises(UsageError, match="leave no step to run"):
+        plan(CHANGE, CHOSEN, only=("tests",), skip=("tests",))
+    with pytest.raises(UsageError, match="leave no step to run"):
+        plan(changed("a.py"), NONE, skip=("lint", "build", "docs"))
+
+
 def test_skip_leaves_a_step_out_and_says_so() -> None:
     made = plan(CHANGE, CHOSEN, skip=("lint.2",))
     assert ids(made) == ["lint.1", "build.1", "tests.1"]

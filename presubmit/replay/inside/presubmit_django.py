@@ -6,7 +6,9 @@ that they name, or of the one in PRESUBMIT_TEST_RUNNER (docs.djangoproject.com, 
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 from typing import Any, List
 
 import presubmit_unittest  # type: ignore[import-not-found]
@@ -20,12 +22,17 @@ if _run is not None:
     # The processes that run its parts begin inside of it, so they neither choose nor record.
     presubmit_unittest.watch_suites(_run, ParallelTestSuite)
 
+_ALONE = "presubmit: one process, since Django can tell no failure of another one without tblib\n"
+
 
 class Runner(_own):  # type: ignore[misc]
     """The project's runner, told what to leave out."""
 
     def build_suite(self, *args: Any, **kwargs: Any) -> Any:
         """Leave out what was not chosen before databases are made for it."""
+        if getattr(self, "parallel", 0) > 1 and importlib.util.find_spec("tblib") is None:
+            sys.stderr.write(_ALONE)
+            self.parallel = 1
         suite = super().build_suite(*args, **kwargs)
         if _run is not None:
             _run.choose(suite)

@@ -35,7 +35,12 @@ _FRAME = re.compile(r'^  File "([^"\n]+)", line (\d+), in (.+)$', re.MULTILINE)
 _LAST_LINE = re.compile(r"^([A-Za-z_][\w.]*)(?:: (.*))?$")
 _STAND_INS = ("_FailedTest", "ModuleSkipped")
 """What a loader gives for a module that cannot be imported, or that skips itself (unittest/loader.py)."""
+_TESTS = "_tests"
+_MATCHES = "_match_path"
+"""What suites and loaders keep to themselves: the one has no other way to take a test out, the other is made to be
+replaced (a comment in unittest/loader.py)."""
 _TAG = "_presubmit_file"
+_HEARD = "_presubmit_heard"
 _CHOSEN = "_presubmit_chosen"
 
 
@@ -71,6 +76,7 @@ class Run:
         self.chosen: Set[str] = set()
         self.deselected = 0
         self.ran = 0
+        self.begun = False
         self.depth = 0
         self.open: Optional[str] = None
         self.told = False
@@ -102,6 +108,8 @@ class Run:
 
     def start(self) -> None:
         """Record that the tests of this process begin."""
+        self.begun = True
+        os.environ.pop(_VARIABLE, None)  # so that processes started by tests do not see it
         self.write(
             "session",
             runner="unittest",
@@ -215,12 +223,9 @@ class Run:
             self.seen.add(place)
         if not self.narrow:
             return True
-        name = self.name(test)
         if type(test).__name__ in _STAND_INS:
-            if place is None:
-                return True  # whatever it stands for, it cannot be loaded
-            self.found_ids.update({place} & self.ids)
-            return place in ({it.partition("::")[0] for it in self.ids} if self.ids else self.files)
+            return self.keeps_whole(place)
+        name = self.name(test)
         if self.ids:
             hits = [start for start in _starts(name) if start in self.ids]
             self.found_ids.update(hits)
@@ -231,11 +236,20 @@ class Run:
             return not self.within[place].isdisjoint(_starts(name))
         return place is None or place in self.files or not self.is_test(place)
 
+    def keeps_whole(self, place: Optional[str]) -> bool:
+        """Tell whether something was chosen of a file that cannot be loaded; what cannot be placed stays."""
+        if place is None:
+            return True
+        self.found_ids.update({place} & self.ids)
+        return place in ({it.partition("::")[0] for it in self.ids} if self.ids else self.files)
+
     def choose(self, suite: Any) -> None:
         """Take out of a suite, in place and in order, what was not chosen; a second time does nothing."""
         if getattr(suite, _CHOSEN, False):
             return
         setattr(suite, _CHOSEN, True)
+        if not self.begun:
+            self.start()
         every = list(_cases(suite))
         met: Set[str] = set()
         for case in every:
@@ -303,7 +317,7 @@ class Run:
                 self.skip = str(facts.get("message", ""))
                 return
             facts["subtest"] = True
-            facts["message"] = "{} {}".format(test._subDescription(), facts.get("message", ""))
+            facts["message"] = "{}{}".format(_described(test), facts.get("message", ""))
         else:
             self.told = True
         if self.open is None:  # unittest starts no test that is skipped as a whole
@@ -373,6 +387,12 @@ def _of_loader(run: Run, test: Any, facts: Dict[str, Any]) -> Dict[str, Any]:
     return facts
 
 
+def _described(part: Any) -> str:
+    """Name a part of a test by its parameters, not by an address."""
+    items = dict(getattr(part, "params", None) or {}).items()
+    return "({}) ".format(", ".join("{}={!r}".format(*it) for it in items)) if items else ""
+
+
 def file_of(name: str) -> Optional[str]:
     """Give the source of the longest part of a dotted name that is a module, without importing it."""
     parts = name.split(".")
@@ -406,7 +426,7 @@ def _starts(name: str) -> Iterator[str]:
 def _text_of(value: Any) -> str:
     try:
         return str(value)
-    except Exception:  # noqa: BLE001 - a project's exception may do anything when it is printed
+    except Exception:
         return "<unprintable {}>".format(type(value).__name__)
 
 
@@ -422,7 +442,7 @@ def _parts(suite: Any) -> Optional[List[Any]]:
     """Give what a suite holds; None for a test. Django keeps the parts of a parallel one under another name."""
     found = getattr(suite, "subsuites", None)
     if found is None and isinstance(suite, unittest.BaseTestSuite):
-        found = suite._tests
+        found = getattr(suite, _TESTS)
     return None if found is None else list(found)
 
 
@@ -438,11 +458,13 @@ def _cases(suite: Any) -> Iterator[Any]:
 
 def _keep(suite: Any, kept: Set[int]) -> None:
     """Leave in a suite, and in those inside it, the tests with these identities."""
-    left = [p for p in _parts(suite) or () if p is not None and any(id(c) in kept for c in _cases(p))]
+    left = [
+        p for p in _parts(suite) or () if p is not None and any(id(c) in kept for c in _cases(p))
+    ]
     for part in left:
         if _parts(part) is not None:
             _keep(part, kept)
-    setattr(suite, "subsuites" if hasattr(suite, "subsuites") else "_tests", left)
+    setattr(suite, "subsuites" if hasattr(suite, "subsuites") else _TESTS, left)
 
 
 def _tag(suite: Any, path: Optional[str]) -> None:
@@ -483,7 +505,7 @@ def watch_loaders(run: Run) -> None:
     kind: Any = unittest.TestLoader
     by_module: Method = kind.loadTestsFromModule
     by_name: Method = kind.loadTestsFromName
-    matches: Method = kind._match_path
+    matches: Method = getattr(kind, _MATCHES)
 
     def load_module(loader: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
         suite = by_module(loader, module, *args, **kwargs)
@@ -502,14 +524,14 @@ def watch_loaders(run: Run) -> None:
 
     kind.loadTestsFromModule = load_module
     kind.loadTestsFromName = load_name
-    kind._match_path = match
+    setattr(kind, _MATCHES, match)
 
 
 def listen(run: Run, result: Any) -> None:
     """Hear what a result is told, whatever class it is of; the result itself goes on as it would."""
-    if getattr(result, "_presubmit", False):
+    if getattr(result, _HEARD, False):
         return
-    result._presubmit = True
+    setattr(result, _HEARD, True)
     for name, heard in _heard(run, result).items():
         original = getattr(result, name, None)
         if original is not None:
@@ -522,7 +544,7 @@ def _both(run: Run, original: Method, heard: Method) -> Method:
         if run.depth:
             try:
                 heard(*args, **kwargs)
-            except Exception:  # noqa: BLE001 - a fault of ours must not fail a test, nor hide one
+            except Exception:
                 run.write("plugin-error", where="listen", error=traceback.format_exc()[-500:])
         return given
 
@@ -544,7 +566,9 @@ def _heard(run: Run, result: Any) -> Dict[str, Method]:
 
     def subtest(_test: Any, part: Any, err: Any) -> None:
         if err is not None:
-            run.outcome(part, "failed", run.describe(err, "".join(traceback.format_exception(*err))))
+            run.outcome(
+                part, "failed", run.describe(err, "".join(traceback.format_exception(*err)))
+            )
 
     def skipped(test: Any, reason: Any) -> None:
         run.outcome(test, "skipped", {"message": str(reason)})
@@ -573,7 +597,7 @@ def _heard(run: Run, result: Any) -> Dict[str, Method]:
 
 def begin() -> Optional[Run]:
     """Read what was chosen, and put the hooks in place; None where nothing was."""
-    path = os.environ.pop(_VARIABLE, None)  # so that processes started by tests do not see it
+    path = os.environ.get(_VARIABLE)
     if not path:
         return None
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
@@ -601,7 +625,7 @@ def main() -> None:
         sys.path[0] = os.path.dirname(os.path.abspath(arguments[1]))  # as Python does for a script
     else:
         sys.argv[0] = os.path.basename(sys.executable) + " -m unittest"
-    if run is not None:
+    if run is not None and not scripted:  # a script may call pytest, whose plugin then records
         run.start()
     try:
         if scripted:
@@ -610,7 +634,7 @@ def main() -> None:
             unittest.main(module=None)
     except SystemExit as error:
         code = _code(error)
-    if run is not None:
+    if run is not None and run.begun:
         misused = code == _USAGE and not scripted and not run.ran
         code = run.end(_MISUSED if misused else code)
     sys.exit(code)

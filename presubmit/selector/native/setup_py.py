@@ -1,72 +1,47 @@
-"""Reads the extension modules off a `setup.py` without running it: a small interpreter that takes every branch."""
+"""Reads the extension modules off a setup.py without running it."""
 
 from __future__ import annotations
 
 import ast
-import itertools
 import posixpath
 import re
 import warnings
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from presubmit.selector.native.globs import matching
+from presubmit.selector.native.setup_calls import (
+    added,
+    callee,
+    of_strings,
+    percent,
+    product,
+    stem_of,
+)
+from presubmit.selector.native.setup_values import (
+    UNKNOWN,
+    BuiltExtension,
+    Choice,
+    Function,
+    State,
+    TooMuchError,
+    Unknown,
+    choices_of,
+    flat,
+    items_of,
+    join_values,
+)
 from presubmit.selector.native.values import Declared, Extension
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+
 
 _MOST_TURNS: Final = 500
 _MOST_STEPS: Final = 50_000
 _DEEPEST: Final = 12
-_MOST_CHOICES: Final = 200
 _CONSTRUCTOR = re.compile(r"(?:\w*Extension|Extension\w*)$")
 _NOT_SOURCES: Final = frozenset({"CMakeExtension", "MesonExtension"})
 """Constructors that only name a module which another build system builds."""
-
-
-class _Unknown:
-    """A value that cannot be told."""
-
-
-_UNKNOWN: Final = _Unknown()
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """One of several values, depending on a condition."""
-
-    values: tuple[Any, ...]
-
-
-@dataclass
-class _Built:
-    """An extension that was constructed; its list of sources may still grow."""
-
-    names: list[str]
-    sources: list[Any]
-    include_dirs: list[Any]
-    line: int
-
-
-@dataclass
-class _Function:
-    node: ast.FunctionDef | ast.AsyncFunctionDef
-    called: bool = False
-
-
-@dataclass
-class _State:
-    built: list[_Built] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    shared: list[Any] = field(default_factory=list)
-    seen: set[ast.Call] = field(default_factory=set)
-    functions: list[_Function] = field(default_factory=list)
-    steps: int = 0
-
-
-class _TooMuchError(Exception):
-    """The file does more than this reader wants to follow."""
 
 
 def read_setup(source: bytes, paths: Collection[str], *, path: str = "setup.py") -> Declared:
@@ -75,16 +50,16 @@ def read_setup(source: bytes, paths: Collection[str], *, path: str = "setup.py")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
-        state = _State()
+        state = State()
         _Reader(state, paths, path).read(tree)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, _TooMuchError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TooMuchError) as error:
         return Declared(problems=(f"{path} cannot be read: {str(error) or type(error).__name__}",))
     folder = posixpath.dirname(path)
-    shared, shared_known = _flat(state.shared)
+    shared, shared_known = flat(state.shared)
     extensions = []
     for built in state.built:
-        sources, known = _flat(built.sources)
-        folders, _ = _flat(built.include_dirs)
+        sources, known = flat(built.sources)
+        folders, _ = flat(built.include_dirs)
         extensions += [
             Extension(
                 name=name,
@@ -102,48 +77,10 @@ def _placed(folder: str, found: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(posixpath.normpath(posixpath.join(folder, it)) for it in found))
 
 
-def _flat(value: object) -> tuple[list[str], bool]:
-    """Give every string in a value, and whether there is nothing else in it."""
-    if isinstance(value, str):
-        return [value], True
-    if isinstance(value, _Choice | list | tuple):
-        parts = value.values if isinstance(value, _Choice) else value
-        found = [_flat(part) for part in parts]
-        return [it for texts, _ in found for it in texts], all(known for _, known in found)
-    return [], value is None
-
-
-def _join(one: Any, two: Any) -> Any:  # noqa: ANN401 - any value of a setup.py
-    """Give a value that may be either."""
-    if one is two or (isinstance(one, str) and one == two):
-        return one
-    if isinstance(one, list) and isinstance(two, list):
-        return [*one, *(it for it in two if not any(it is other for other in one))]
-    values = [it for each in (one, two) for it in _choices(each)]
-    unique = list({id(it) if not isinstance(it, str) else it: it for it in values}.values())
-    return _Choice(tuple(unique[:_MOST_CHOICES])) if len(unique) <= _MOST_CHOICES else _UNKNOWN
-
-
-def _choices(value: object) -> tuple[Any, ...]:
-    return value.values if isinstance(value, _Choice) else (value,)
-
-
-def _items(value: object) -> list[Any] | None:
-    """Give what iterating over a value gives; None where that cannot be told."""
-    if isinstance(value, list):
-        return value
-    if isinstance(value, dict):
-        return list(value)
-    if isinstance(value, _Choice):
-        found = [_items(it) for it in value.values]
-        return None if None in found else [it for each in found for it in each or ()]
-    return [] if value is None else None
-
-
 class _Reader:
     """Runs statements over values; both sides of a condition are taken."""
 
-    def __init__(self, state: _State, paths: Collection[str], path: str) -> None:
+    def __init__(self, state: State, paths: Collection[str], path: str) -> None:
         self.state = state
         self.paths = paths
         self.path = path
@@ -159,7 +96,7 @@ class _Reader:
                 self.call_function(function, [], {})
         calls = [it for it in ast.walk(tree) if isinstance(it, ast.Call)]
         for call in calls:
-            if call not in self.state.seen and _CONSTRUCTOR.search(_callee(call)):
+            if call not in self.state.seen and _CONSTRUCTOR.search(callee(call)):
                 self.problem(call, "an extension that cannot be followed")
 
     def problem(self, node: ast.AST, text: str) -> None:
@@ -173,7 +110,7 @@ class _Reader:
         for statement in body:
             self.state.steps += 1
             if self.state.steps > _MOST_STEPS:
-                raise _TooMuchError("it does too much")
+                raise TooMuchError("it does too much")
             self.run_one(statement)
 
     def run_one(self, node: ast.stmt) -> None:  # noqa: C901 - one case for each kind of statement
@@ -190,18 +127,18 @@ class _Reader:
             case ast.AugAssign(target=target, op=ast.Add(), value=value):
                 self.grow(target, self.value(value))
             case ast.AugAssign(target=target):
-                self.bind(target, _UNKNOWN)
+                self.bind(target, UNKNOWN)
             case ast.Expr(value=value):
                 self.value(value)
             case ast.Return(value=value):
                 self.returned.append(None if value is None else self.value(value))
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                function = _Function(node)
+                function = Function(node)
                 self.state.functions.append(function)
                 self.names[node.name] = function
             case ast.ClassDef(body=body):
                 self.state.functions += [
-                    _Function(it) for it in body if isinstance(it, ast.FunctionDef)
+                    Function(it) for it in body if isinstance(it, ast.FunctionDef)
                 ]
             case _:
                 self.run_block(node)
@@ -218,7 +155,7 @@ class _Reader:
             case ast.With(items=items, body=body):
                 for item in items:
                     if item.optional_vars is not None:
-                        self.bind(item.optional_vars, _UNKNOWN)
+                        self.bind(item.optional_vars, UNKNOWN)
                 self.run(body)
             case ast.While(body=body):
                 self.run_either([body, []])
@@ -242,12 +179,12 @@ class _Reader:
         for names in after[1:]:
             for name, value in names.items():
                 mine = self.names.get(name, value)
-                self.names[name] = _join(mine, value)
+                self.names[name] = join_values(mine, value)
 
     def turns(self, iterable: ast.expr) -> list[Any]:
         """Give the values that a loop takes."""
-        items = _items(self.value(iterable))
-        return [_UNKNOWN] if items is None or len(items) > _MOST_TURNS else list(items)
+        items = items_of(self.value(iterable))
+        return [UNKNOWN] if items is None or len(items) > _MOST_TURNS else list(items)
 
     def bind(self, target: ast.expr, value: Any) -> None:  # noqa: ANN401, C901, PLR0912 - one case for each kind of target
         """Assign a value to a target."""
@@ -255,23 +192,23 @@ class _Reader:
             case ast.Name(id=name):
                 self.names[name] = value
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                items = _items(value) if isinstance(value, list) else None
+                items = items_of(value) if isinstance(value, list) else None
                 fits = items is not None and len(items) == len(targets)
                 for index, each in enumerate(targets):
-                    self.bind(each, items[index] if fits and items is not None else _UNKNOWN)
+                    self.bind(each, items[index] if fits and items is not None else UNKNOWN)
             case ast.Subscript(value=holder, slice=index):
                 table, key = self.value(holder), self.value(index)
                 if isinstance(table, dict):
                     if isinstance(key, str):
-                        table[key] = _join(table[key], value) if key in table else value
+                        table[key] = join_values(table[key], value) if key in table else value
                     else:
-                        table["**"] = _UNKNOWN
+                        table["**"] = UNKNOWN
                 elif isinstance(table, list):
                     table.append(value)
             case ast.Attribute(value=holder, attr="sources"):
                 built = self.value(holder)
-                for it in _choices(built):
-                    if isinstance(it, _Built):
+                for it in choices_of(built):
+                    if isinstance(it, BuiltExtension):
                         it.sources.append(value)
                     elif not isinstance(it, str):
                         self.unnamed_sources(value)
@@ -286,14 +223,14 @@ class _Reader:
         """Do `target += value`."""
         old = self.value(target)
         if isinstance(old, list):
-            items = _items(value)
-            old.extend([_UNKNOWN] if items is None else items)
-        elif isinstance(old, _Choice) and any(isinstance(it, list) for it in old.values):
+            items = items_of(value)
+            old.extend([UNKNOWN] if items is None else items)
+        elif isinstance(old, Choice) and any(isinstance(it, list) for it in old.values):
             for it in old.values:
                 if isinstance(it, list):
-                    it.extend(_items(value) or [_UNKNOWN])
+                    it.extend(items_of(value) or [UNKNOWN])
         else:
-            self.bind(target, _added(old, value))
+            self.bind(target, added(old, value))
 
     # --- expressions
 
@@ -301,9 +238,9 @@ class _Reader:
         """Give the value of an expression."""
         match node:
             case ast.Constant(value=value):
-                return value if isinstance(value, str) or value is None else _UNKNOWN
+                return value if isinstance(value, str) or value is None else UNKNOWN
             case ast.Name(id=name):
-                return self.names.get(name, _UNKNOWN)
+                return self.names.get(name, UNKNOWN)
             case ast.List(elts=elts) | ast.Tuple(elts=elts) | ast.Set(elts=elts):
                 return self.listed(elts)
             case ast.Dict(keys=keys, values=values):
@@ -313,27 +250,27 @@ class _Reader:
                     self.value(it.value if isinstance(it, ast.FormattedValue) else it)
                     for it in values
                 ]
-                return _product(parts, "".join)
+                return product(parts, "".join)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return _added(self.value(left), self.value(right))
+                return added(self.value(left), self.value(right))
             case ast.BinOp(left=left, op=ast.Div(), right=right):
-                return _product(
+                return product(
                     [self.value(left), self.value(right)], lambda it: posixpath.join(*it)
                 )
             case ast.BinOp(left=left, op=ast.Mod(), right=right):
                 filler = self.value(right)
                 fillers = filler if isinstance(filler, list) else [filler]
-                return _product([self.value(left), *fillers], _percent)
+                return product([self.value(left), *fillers], percent)
             case ast.BinOp(left=left, right=right):
                 self.value(left)
                 self.value(right)
-                return _UNKNOWN
+                return UNKNOWN
             case ast.IfExp(body=body, orelse=orelse):
-                return _join(self.value(body), self.value(orelse))
+                return join_values(self.value(body), self.value(orelse))
             case ast.BoolOp(values=values):
                 result = self.value(values[0])
                 for each in values[1:]:
-                    result = _join(result, self.value(each))
+                    result = join_values(result, self.value(each))
                 return result
             case ast.ListComp(elt=elt) | ast.GeneratorExp(elt=elt) | ast.SetComp(elt=elt):
                 return [self.value(elt) for _ in self.bound(node.generators)]
@@ -349,9 +286,9 @@ class _Reader:
                 return result
             case ast.Lambda(body=body):
                 self.value(body)
-                return _UNKNOWN
+                return UNKNOWN
             case _:
-                return _UNKNOWN
+                return UNKNOWN
 
     def bound(self, generators: Sequence[ast.comprehension]) -> Iterator[None]:
         """Bind the targets of a comprehension to every combination; its filters are not applied."""
@@ -367,8 +304,8 @@ class _Reader:
         found: list[Any] = []
         for each in elts:
             if isinstance(each, ast.Starred):
-                items = _items(self.value(each.value))
-                found += [_UNKNOWN] if items is None else items
+                items = items_of(self.value(each.value))
+                found += [UNKNOWN] if items is None else items
             else:
                 found.append(self.value(each))
         return found
@@ -394,34 +331,34 @@ class _Reader:
             return holder
         if isinstance(holder, dict):
             key = self.value(index)
-            return holder.get(key, _UNKNOWN) if isinstance(key, str) else _UNKNOWN
+            return holder.get(key, UNKNOWN) if isinstance(key, str) else UNKNOWN
         if isinstance(holder, list):
             position = index.value if isinstance(index, ast.Constant) else None
             if isinstance(position, int) and position < len(holder):
                 return holder[position]
-            return _Choice(tuple(holder)) if holder else _UNKNOWN
-        return _UNKNOWN
+            return Choice(tuple(holder)) if holder else UNKNOWN
+        return UNKNOWN
 
     def attribute(self, holder: ast.expr, name: str) -> Any:  # noqa: ANN401 - any value of a setup.py
         """Give `holder.name`."""
         if name in {"sep", "altsep"}:
             return "/"
         value = self.value(holder)
-        if isinstance(value, _Built):
-            return value.sources if name == "sources" else _UNKNOWN
+        if isinstance(value, BuiltExtension):
+            return value.sources if name == "sources" else UNKNOWN
         if name == "parent":
-            return _product([value], lambda it: posixpath.dirname(it[0]) or ".")
-        if name == "name" and not isinstance(value, _Unknown):
-            return _product([value], lambda it: posixpath.basename(it[0]))
+            return product([value], lambda it: posixpath.dirname(it[0]) or ".")
+        if name == "name" and not isinstance(value, Unknown):
+            return product([value], lambda it: posixpath.basename(it[0]))
         if name == "stem":
-            return _product([value], lambda it: _stem(posixpath.basename(it[0])))
-        return _UNKNOWN
+            return product([value], lambda it: stem_of(posixpath.basename(it[0])))
+        return UNKNOWN
 
     # --- calls
 
     def call(self, node: ast.Call) -> Any:  # noqa: ANN401 - any value of a setup.py
         """Give what a call returns."""
-        name = _callee(node)
+        name = callee(node)
         self.state.seen.add(node)
         arguments = self.listed(node.args)
         keywords: dict[str, Any] = {}
@@ -433,7 +370,7 @@ class _Reader:
                 keywords[keyword.arg] = value
         if isinstance(node.func, ast.Name):
             function = self.names.get(node.func.id)
-            if isinstance(function, _Function):
+            if isinstance(function, Function):
                 return self.call_function(function, arguments, keywords)
         if _CONSTRUCTOR.search(name):
             return self.construct(node, name, arguments, keywords)
@@ -447,24 +384,24 @@ class _Reader:
 
     def call_function(
         self,
-        function: _Function,
+        function: Function,
         arguments: Sequence[Any],
         keywords: dict[str, Any],
     ) -> Any:  # noqa: ANN401 - any value of a setup.py
         """Run a function of the file itself."""
         function.called = True
         if self.depth >= _DEEPEST:
-            return _UNKNOWN
+            return UNKNOWN
         outer, outer_returned = self.names, self.returned
         given = function.node.args
         parameters = [it.arg for it in (*given.posonlyargs, *given.args)]
         defaults = dict(zip(parameters[::-1], given.defaults[::-1], strict=False))
         local = {it: self.value(defaults[it]) for it in parameters if it in defaults}
-        local |= {it: _UNKNOWN for it in parameters if it not in local}
-        local |= {it.arg: _UNKNOWN for it in given.kwonlyargs}
+        local |= {it: UNKNOWN for it in parameters if it not in local}
+        local |= {it.arg: UNKNOWN for it in given.kwonlyargs}
         for extra in (given.vararg, given.kwarg):
             if extra is not None:
-                local[extra.arg] = _UNKNOWN
+                local[extra.arg] = UNKNOWN
         local |= dict(zip(parameters, arguments, strict=False)) | keywords
         self.names, self.returned = outer | local, []
         self.depth += 1
@@ -476,7 +413,7 @@ class _Reader:
             self.names, self.returned = outer, outer_returned
         result = found[0]
         for each in found[1:]:
-            result = _join(result, each)
+            result = join_values(result, each)
         return result
 
     def construct(
@@ -489,12 +426,12 @@ class _Reader:
         """Note an extension."""
         if constructor in _NOT_SOURCES:
             return None
-        name = arguments[0] if arguments else keywords.get("name", _UNKNOWN)
-        names, known = _flat(name)
+        name = arguments[0] if arguments else keywords.get("name", UNKNOWN)
+        names, known = flat(name)
         if not names or not known:
             self.problem(node, "the name of an extension cannot be told")
-        sources = arguments[1] if len(arguments) > 1 else keywords.get("sources", _UNKNOWN)
-        built = _Built(
+        sources = arguments[1] if len(arguments) > 1 else keywords.get("sources", UNKNOWN)
+        built = BuiltExtension(
             names=[it for it in names if it not in {"*", ""}],
             sources=sources if isinstance(sources, list) else [sources],
             include_dirs=[keywords.get("include_dirs", [])],
@@ -502,7 +439,7 @@ class _Reader:
         )
         if "*" in names:
             return self.cythonize(node, [built.sources], {})
-        depends, _ = _flat(keywords.get("depends", []))
+        depends, _ = flat(keywords.get("depends", []))
         built.sources = [built.sources, depends] if depends else built.sources
         self.state.built.append(built)
         return built
@@ -511,17 +448,17 @@ class _Reader:
         self, node: ast.Call, arguments: Sequence[Any], keywords: dict[str, Any]
     ) -> list[Any]:
         """Note the modules that Cython's `cythonize` makes of patterns; extensions are passed through."""
-        given = arguments[0] if arguments else keywords.get("module_list", _UNKNOWN)
+        given = arguments[0] if arguments else keywords.get("module_list", UNKNOWN)
         found: list[Any] = []
-        for each in _items(given) or list(_choices(given)):
-            if isinstance(each, _Built):
+        for each in items_of(given) or list(choices_of(given)):
+            if isinstance(each, BuiltExtension):
                 found.append(each)
                 continue
-            patterns, known = _flat(each)
+            patterns, known = flat(each)
             if not known:
                 self.problem(node, "what cythonize is given cannot be told")
             for path in [it for pattern in patterns for it in self.globbed(pattern)]:
-                built = _Built([self.cython_name(path)], [path], [], node.lineno)
+                built = BuiltExtension([self.cython_name(path)], [path], [], node.lineno)
                 self.state.built.append(built)
                 found.append(built)
         return found
@@ -529,7 +466,7 @@ class _Reader:
     def cython_name(self, path: str) -> str:
         """Name a module as Cython does: by the packages that its source lies in."""
         folder, name = posixpath.split(posixpath.normpath(path))
-        parts = [_stem(name)]
+        parts = [stem_of(name)]
         while folder and any(
             posixpath.join(folder, f"__init__{end}") in self.paths
             for end in (".py", ".pyx", ".pxd")
@@ -541,7 +478,7 @@ class _Reader:
     def check_setup(self, node: ast.Call, keywords: dict[str, Any]) -> None:
         """See whether `setup()` gets modules that were not seen made."""
         for name in ("ext_modules", "**"):
-            for each in _choices(keywords.get(name, [])):
+            for each in choices_of(keywords.get(name, [])):
                 if not _seen(each):
                     self.problem(node, "the modules that setup() is given cannot be told")
         if keywords.get("cffi_modules"):
@@ -560,52 +497,52 @@ class _Reader:
         if name == "get":
             if isinstance(holder, dict) and arguments and isinstance(arguments[0], str):
                 return holder.get(arguments[0], arguments[1] if len(arguments) > 1 else None)
-            return arguments[1] if len(arguments) > 1 else _UNKNOWN
+            return arguments[1] if len(arguments) > 1 else UNKNOWN
         if name == "zip":
-            columns_ = [_items(it) for it in arguments]
+            columns_ = [items_of(it) for it in arguments]
             known = [it for it in columns_ if it is not None]
             return (
                 [list(row) for row in zip(*known, strict=False)]
                 if len(known) == len(columns_)
-                else _UNKNOWN
+                else UNKNOWN
             )
         if name == "enumerate" and arguments:
-            items = _items(arguments[0])
-            return _UNKNOWN if items is None else [[_UNKNOWN, it] for it in items]
+            items = items_of(arguments[0])
+            return UNKNOWN if items is None else [[UNKNOWN, it] for it in items]
         if name == "listdir" and arguments:
-            folders, known_ = _flat(arguments[0])
+            folders, known_ = flat(arguments[0])
             return [
                 posixpath.basename(it) for one in folders for it in self.globbed(f"{one}/*")
-            ] + ([] if known_ else [_UNKNOWN])
+            ] + ([] if known_ else [UNKNOWN])
         if name == "join" and isinstance(holder, str):
-            items = _items(arguments[0]) if arguments else None
-            return _UNKNOWN if items is None else _product(items, holder.join)
-        return _of_strings(name, holder, arguments)
+            items = items_of(arguments[0]) if arguments else None
+            return UNKNOWN if items is None else product(items, holder.join)
+        return of_strings(name, holder, arguments)
 
     def change(self, name: str, holder: Any, arguments: Sequence[Any]) -> None:  # noqa: ANN401 - any value
         """Change a list or a dict in place."""
         if not arguments:
             return
-        for each in _choices(holder):
+        for each in choices_of(holder):
             if isinstance(each, list):
                 if name in {"extend", "update"}:
-                    items = _items(arguments[-1])
-                    each.extend([_UNKNOWN] if items is None else list(items))
+                    items = items_of(arguments[-1])
+                    each.extend([UNKNOWN] if items is None else list(items))
                 else:
                     each.append(arguments[-1])
             elif isinstance(each, dict):
-                each.update(arguments[-1] if isinstance(arguments[-1], dict) else {"**": _UNKNOWN})
+                each.update(arguments[-1] if isinstance(arguments[-1], dict) else {"**": UNKNOWN})
 
     def glob(self, name: str, holder: Any, arguments: Sequence[Any]) -> list[Any]:  # noqa: ANN401 - any value
         """Give the paths that match."""
-        patterns, known = _flat(arguments[0] if arguments else _UNKNOWN)
-        folders = _flat(holder)[0] if isinstance(holder, str | _Choice) else []
+        patterns, known = flat(arguments[0] if arguments else UNKNOWN)
+        folders = flat(holder)[0] if isinstance(holder, str | Choice) else []
         if name == "rglob":
             patterns = [f"**/{it}" for it in patterns]
         if folders:
             patterns = [posixpath.join(one, it) for one in folders for it in patterns]
         found: list[Any] = [path for pattern in patterns for path in self.globbed(pattern)]
-        return found if known else [*found, _UNKNOWN]
+        return found if known else [*found, UNKNOWN]
 
     def globbed(self, pattern: str) -> list[str]:
         """Give the paths below the file's folder that match a pattern, relative to it."""
@@ -618,10 +555,10 @@ class _Reader:
 
 def _seen(value: object) -> bool:
     if isinstance(value, list):
-        return all(_seen(it) for each in value for it in _choices(each))
+        return all(_seen(it) for each in value for it in choices_of(each))
     if isinstance(value, dict):
         return "**" not in value and _seen(value.get("ext_modules", []))
-    return value is None or isinstance(value, _Built)
+    return value is None or isinstance(value, BuiltExtension)
 
 
 def _sets_sources(targets: Sequence[ast.expr]) -> bool:
@@ -630,102 +567,3 @@ def _sets_sources(targets: Sequence[ast.expr]) -> bool:
 
 def _mentions_sources(value: ast.expr) -> bool:
     return _sets_sources([it for it in ast.walk(value) if isinstance(it, ast.Attribute)])
-
-
-def _callee(node: ast.Call) -> str:
-    match node.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case _:
-            return ""
-
-
-def _product(parts: Sequence[Any], make: Callable[[list[str]], str]) -> Any:  # noqa: ANN401 - any value
-    """Make a string of every combination of what the parts may be."""
-    options = [[it for it in _choices(part) if isinstance(it, str)] for part in parts]
-    if any(len(found) != len(_choices(part)) for found, part in zip(options, parts, strict=True)):
-        return _UNKNOWN
-    found = [make(list(it)) for it in itertools.islice(itertools.product(*options), _MOST_CHOICES)]
-    unique = tuple(dict.fromkeys(found))
-    if len(found) >= _MOST_CHOICES or not unique:
-        return _UNKNOWN
-    return unique[0] if len(unique) == 1 else _Choice(unique)
-
-
-def _added(left: object, right: object) -> Any:  # noqa: ANN401 - any value of a setup.py
-    one, two = _items(left), _items(right)
-    if isinstance(left, list) or isinstance(right, list):
-        return [
-            *([_UNKNOWN] if one is None else one),
-            *([_UNKNOWN] if two is None else two),
-        ]
-    if one is not None and two is not None:
-        return [*one, *two]
-    return _product([left, right], "".join)
-
-
-def _percent(parts: list[str]) -> str:
-    pieces = re.split(r"%[sdr]", parts[0])
-    fillers = [*parts[1:], *([""] * len(pieces))]
-    return "".join(
-        it for pair in zip(pieces, [*fillers[: len(pieces) - 1], ""], strict=True) for it in pair
-    )
-
-
-def _stem(path: str) -> str:
-    return posixpath.splitext(path)[0]
-
-
-_SAME: Final = frozenset(
-    {"abspath", "realpath", "normpath", "resolve", "absolute", "as_posix", "str", "fspath"}
-    | {"sorted", "list", "tuple", "set", "Path", "PurePath", "deepcopy", "copy", "strip"}
-    | {"relpath", "expanduser", "convert_path", "filter", "reversed"}
-)
-"""Functions of which the result is taken for what they are given."""
-
-
-def _of_strings(name: str, holder: Any, arguments: Sequence[Any]) -> Any:  # noqa: ANN401, PLR0911 - one case for each function
-    """Give the results of functions that make strings of strings."""
-    given = [it for it in (holder, *arguments) if not isinstance(it, _Unknown)]
-    if name in _SAME:
-        given = [it for it in given if it is not None]
-        return given[-1 if name in {"filter", "Path"} else 0] if given else _UNKNOWN
-    if name in {"join", "joinpath"}:
-        parts = [*([holder] if isinstance(holder, str | _Choice) else []), *arguments]
-        return _product(parts, lambda it: posixpath.join(*it)) if parts else _UNKNOWN
-    if name == "dirname":
-        return _product(arguments[:1], lambda it: posixpath.dirname(it[0]) or ".")
-    if name == "basename":
-        return _product(arguments[:1], lambda it: posixpath.basename(it[0]))
-    if name == "splitext":
-        return [_product(arguments[:1], lambda it: _stem(it[0])), _UNKNOWN]
-    if name in {"replace", "with_suffix", "removesuffix", "removeprefix", "split", "rstrip"}:
-        return _of_method(name, holder, arguments)
-    if name == "format":
-        parts = [holder, *arguments]
-        return (
-            _product(parts, lambda it: re.sub(r"\{\d*\}", "%s", it[0]) % tuple(it[1:]))
-            if (isinstance(holder, str) and len(re.findall(r"\{\d*\}", holder)) == len(arguments))
-            else _UNKNOWN
-        )
-    return _UNKNOWN
-
-
-def _of_method(name: str, holder: Any, arguments: Sequence[Any]) -> Any:  # noqa: ANN401 - any value of a setup.py
-    made: dict[str, Callable[[list[str]], str]] = {
-        "replace": lambda it: it[0].replace(it[1], it[2]),
-        "with_suffix": lambda it: _stem(it[0]) + it[1],
-        "removesuffix": lambda it: it[0].removesuffix(it[1]),
-        "removeprefix": lambda it: it[0].removeprefix(it[1]),
-        "rstrip": lambda it: it[0].rstrip(it[1]),
-    }
-    wanted = 3 if name == "replace" else 2
-    if name == "split":
-        if isinstance(holder, str) and len(arguments) <= 1:
-            by = arguments[0] if arguments else None
-            return (
-                list(holder.split(by)) if by is None or (isinstance(by, str) and by) else _UNKNOWN
-            )
-        return _UNKNOWN
-    parts = [holder, *arguments]
-    return _product(parts, made[name]) if len(parts) == wanted else _UNKNOWN

@@ -7,7 +7,11 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
+from presubmit.selector.native.built import SOURCES
 from presubmit.selector.native.cmake import read_cmake
+from presubmit.selector.native.exact import matching_name
 from presubmit.selector.native.globs import matching
 from presubmit.selector.native.includes import (
     ANY_MODULE,
@@ -25,18 +29,32 @@ from presubmit.selector.native.values import Declared, Extension, NativeMap
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from presubmit.selector.native.exact import Built
+
 _FOREIGN: Final = re.compile(
     r"(?:^|/)(?:Cargo\.toml|BUILD\.bazel|BUILD|WORKSPACE|SConstruct|wscript|binding\.gyp)$"
 )
+_GENERATORS: Final = (".pyx", ".in", ".src", ".tp", ".tmpl", ".template", ".j2", ".mako", ".py")
 _TWINS: Final = (".pyx", ".py", ".pyx.in", ".pyx.tp", ".c.src", ".c.in")
 
 
-def read_native(paths: Collection[str], texts: Callable[[str], bytes | None]) -> NativeMap:
-    """Read which native files each extension module is built from, as far as the build files say."""
+def read_native(
+    paths: Collection[str],
+    texts: Callable[[str], bytes | None],
+    *,
+    built: Built | None = None,
+) -> NativeMap:
+    """Read which native files each extension module is built from, as far as the build files say.
+
+    Where a build by the same build files and of the same set of files is known, its sources are what counts.
+    """
     present = frozenset(paths)
     declared = _declared(present, texts)
     extensions = [it for each in declared for it in each.extensions]
     problems = [it for each in declared for it in each.problems]
+    if built is not None:
+        extensions = _as_built(extensions, built)
+        problems = [] if built.whole else problems
     folders = dict.fromkeys(folder for it in extensions for folder in it.include_dirs)
     finder = Finder(present, tuple(folders))
     included: dict[str, Included] = {}
@@ -49,6 +67,34 @@ def read_native(paths: Collection[str], texts: Callable[[str], bytes | None]) ->
     return make_map(extensions, included, problems, present)
 
 
+def _as_built(declared: Sequence[Extension], built: Built) -> list[Extension]:
+    """Give the extension modules with the sources that they were made from, and those that were not made as declared.
+
+    A source that no module was made from here (it is for another platform) stays where it is declared.
+    """
+    known = {it.name for it in declared}
+    names = {matching_name(name, known): name for name in built.modules}
+    read = {path for files in built.modules.values() for path in files}
+    found = []
+    for name, of in names.items():
+        mine = [it for it in declared if it.name == name]
+        sources = [it for it in built.modules[of] if it.endswith((*SOURCES, *_GENERATORS))]
+        sources += [path for it in mine for path in it.sources if path not in read]
+        folders = [*built.include_dirs, *(path for it in mine for path in it.include_dirs)]
+        found.append(
+            Extension(
+                name=name,
+                sources=tuple(dict.fromkeys(sources)),
+                include_dirs=tuple(dict.fromkeys(folders)),
+                origin="the build",
+            )
+        )
+    rest = [it for it in declared if it.name not in names]
+    if built.whole:
+        rest = [msgspec.structs.replace(it, complete=True) for it in rest]
+    return [*found, *rest]
+
+
 def make_map(
     extensions: Sequence[Extension],
     included: Mapping[str, Included],
@@ -59,7 +105,7 @@ def make_map(
     claims: dict[str, list[str]] = {}
     sources: dict[str, list[str]] = {}
     for extension in extensions:
-        found = [it for source in extension.sources for it in _with_generator(source, present)]
+        found = [it for source in extension.sources for it in generators_of(source, present)]
         sources.setdefault(extension.name, []).extend(found)
         for path in found:
             claims.setdefault(path, []).append(extension.name)
@@ -86,7 +132,7 @@ def make_map(
     )
 
 
-def _with_generator(source: str, present: Collection[str]) -> list[str]:
+def generators_of(source: str, present: Collection[str]) -> list[str]:
     """Give a source, and what it is generated from where that lies beside it."""
     found = [source] if source in present else []
     stem = posixpath.splitext(source)[0]

@@ -51,6 +51,10 @@ for line in sys.stdin:
         case "leave":
             subprocess.Popen(["sleep", "300"])
             sys.exit(0)
+        case "end":
+            print(json.dumps({"say": "end"}), flush=True)
+            time.sleep(0.2)
+            break
         case "loud":
             sys.stderr.write("x" * 300000 + " end\n"); sys.stderr.flush()
     print(json.dumps({
@@ -201,16 +205,20 @@ def test_closing_kills_a_worker_that_hangs_with_its_children(host: HostSide) -> 
     assert (is_running(pid), is_running(child)) == (False, False)
 
 
-def test_a_worker_that_is_gone_is_gone_although_its_child_holds_the_streams(
-    host: HostSide,
-) -> None:
-    talk = host.start(JOB, env={})
+def test_a_worker_is_gone_although_its_child_holds_the_streams(start: Callable[[], Talk]) -> None:
+    talk = start()
     receive(talk)
     talk.send({"do": "leave"})
-    try:
-        assert talk.receive(20.0) is None
-    finally:
-        talk.close()
+    assert talk.receive(20.0) is None
+
+
+def test_a_worker_that_said_its_last_word_is_let_go_by_itself(start: Callable[[], Talk]) -> None:
+    talk = start()
+    pid = receive(talk)["pid"]
+    talk.send({"do": "end"})
+    assert receive(talk) == {"say": "end"}
+    talk.close()
+    assert not is_running(pid) or not Path(f"/proc/{pid}/cwd").exists()
 
 
 @pytest.mark.engine

@@ -6,26 +6,38 @@ import os
 import subprocess
 import sys
 import textwrap
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import pytest
 
 from presubmit.replay.assignment import RECORDER
-from presubmit.runners.pytest import PLUGIN
 from presubmit.replay.lanes import plugin_folder
 from presubmit.results.record import Record, read_record
 from presubmit.results.recording import read_recording
+from presubmit.runners.pytest import PLUGIN
 from presubmit.values import encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from presubmit.selector.recording import Ran, Recording
 
 
 PYTHON: Final = os.environ.get("PRESUBMIT_RECORDED_PYTHON") or sys.executable
 """What the recorded project runs in: from Python 3.12 another core records."""
+
+
+@cache
+def coverage_of(python: str) -> Path:
+    """Give the folder that holds a Python's coverage: the recorder only wants its C tracer."""
+    probe = "import importlib.util as u; print(u.find_spec('coverage').origin)"
+    done = subprocess.run((python, "-c", probe), capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"coverage is not installed for {python}")
+    return Path(done.stdout.strip()).parents[1]
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -8,15 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.integration.plugin.recording import Project
+from tests.integration.plugin.recording import PYTHON, Project, coverage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 needs_xdist = pytest.mark.skipif(
     importlib.util.find_spec("xdist") is None, reason="pytest-xdist is not installed"
@@ -55,13 +55,9 @@ CORE: Final = """\
     """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def coverage() -> Path:
-    """Give the folder that holds coverage here: the recorder only wants its C tracer."""
-    found = importlib.util.find_spec("coverage")
-    if found is None or found.origin is None:
-        pytest.skip("coverage is not installed")
-    return Path(found.origin).parents[1]
+    return coverage_of(PYTHON)
 
 
 @pytest.fixture
@@ -390,7 +386,7 @@ def test_what_is_not_recorded_leaves_the_test_open(
         (*lines, f"    {statement}", "def test_after():", "    sys.settrace and first()")
     )
     project.write({"test_a.py": f"{text}\n"})
-    run = project.run()
+    run = project.run(recording={"core": "ctrace"})
     assert reason in run.ran("test:test_a.py::test_it").open
     if "lambda" not in statement:
         after = run.ran("test:test_a.py::test_after")
@@ -447,7 +443,8 @@ def test_a_thread_that_was_started_untraced_opens_the_session(project: Project) 
             """
         }
     )
-    assert project.run().ran("session:").open == "another tracer"
+    run = project.run(recording={"core": "ctrace"})
+    assert run.ran("session:").open == "another tracer"
 
 
 def test_after_a_tracer_that_stays_nothing_more_is_recorded(project: Project) -> None:
@@ -462,7 +459,7 @@ def test_after_a_tracer_that_stays_nothing_more_is_recorded(project: Project) ->
             """
         }
     )
-    run = project.run()
+    run = project.run(recording={"core": "ctrace"})
     assert run.code == 0, run.output
     assert run.ran("test:test_a.py::test_before").open == ""
     assert "test:test_a.py::test_after" not in run.contexts
@@ -599,7 +596,11 @@ def test_the_project_does_not_see_the_recorders_coverage(project: Project, cover
 def test_a_project_that_measures_itself_is_left_alone(project: Project) -> None:
     pytest.importorskip("pytest_cov")
     project.write({"test_a.py": "from pkg.core import first\ndef test_it(): first()\n"})
-    run = project.run("-p", "pytest_cov", "--cov=pkg", env={"COVERAGE_FILE": os.devnull + "x"})
+    run = project.run(
+        *("-p", "pytest_cov", "--cov=pkg"),
+        env={"COVERAGE_FILE": os.devnull + "x"},
+        recording={"core": "ctrace"},
+    )
     assert run.whole.contexts == ()
     assert run.whole.note == "left alone: the project measures coverage itself (--cov)"
 
@@ -608,7 +609,9 @@ def test_another_tracer_at_the_start_is_left_alone(project: Project) -> None:
     project.write({"test_a.py": "def test_it(): pass\n"})
     project.write({"site/sitecustomize.py": "import sys\nsys.settrace(lambda *_: None)\n"})
     path = project.environment({})["PYTHONPATH"]
-    run = project.run(env={"PYTHONPATH": f"{path}:{project.root}/site"})
+    run = project.run(
+        env={"PYTHONPATH": f"{path}:{project.root}/site"}, recording={"core": "ctrace"}
+    )
     assert run.code == 0, run.output
     assert run.whole.contexts == ()
     assert "traces already" in run.whole.note
@@ -616,7 +619,7 @@ def test_another_tracer_at_the_start_is_left_alone(project: Project) -> None:
 
 def test_without_coverage_the_tests_run_and_a_note_says_why(project: Project) -> None:
     project.write({"test_a.py": "def test_it(): pass\n"})
-    run = project.run(recording={"coverage": "/nowhere"})
+    run = project.run(recording={"coverage": "/nowhere", "core": "ctrace"})
     assert (run.code, run.record.ended) == (0, True)
     assert "cannot be loaded" in run.whole.note
 

@@ -598,3 +598,68 @@ def test_a_file_that_was_run_whole_is_told_by_workers_too(project: Project) -> N
         within=["tests/test_a.py::test_gone"],
     )
     assert (len(ran.passed), ran.record.widened) == (4, ("tests/test_a.py",))
+
+
+# --- another copy of the project ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("installed", ["VALUE = 2\n", "VALUE = 1\n"])
+@pytest.mark.parametrize("top", ["lib/", "src/"])
+def test_an_installed_copy_that_is_not_the_trees_is_said(
+    project: Project, tmp_path: Path, installed: str, top: str
+) -> None:
+    """As with networkx, which one of its test dependencies brings along: the graph is of code that does not run."""
+    site = tmp_path / "lib/site-packages"
+    site.mkdir(parents=True)
+    (site / "thing.py").write_text(installed)
+    project.write({f"{top}thing.py": "VALUE = 1"})
+    test = "import thing\n\ndef test_thing(): assert thing.VALUE"
+    project.write({"tests/test_thing.py": test})
+    path = f"{site}{os.pathsep}{project.mount}"
+    ran = project.run(
+        "--import-mode=importlib", files=["tests/test_thing.py"], env={"PYTHONPATH": path}
+    )
+    assert len(ran.passed) == 1, ran.output
+    other = installed != "VALUE = 1\n"
+    assert ran.record.copies == ((f"{top}thing.py",) if other else ())
+    assert any("differs from the tree" in note for note in ran.judged.notes) == other
+
+
+# --- ids ------------------------------------------------------------------------------------------------------------
+
+ODD = [
+    "with space",
+    "a::b",
+    "a[b]c",
+    "line\nbreak",
+    "tab\there",
+    "back\\slash",
+    "é",
+    "'quote\"",
+    "",
+    "@x",
+    "-k",
+    "100%",
+]
+
+
+def test_every_id_survives_whatever_stands_in_its_parameters(project: Project) -> None:
+    source = f"import pytest\n\n@pytest.mark.parametrize('it', {ODD!r})\ndef test_odd(it): pass"
+    project.write({"tests/test_odd.py": source})
+    every = project.run(files=["tests/test_odd.py"]).passed
+    assert len(every) == len(set(every)) == len(ODD)
+    for one in every:
+        ran = project.run(ids=[one])
+        assert (ran.passed, ran.record.missing) == ([one], ()), ran.output
+
+
+def test_five_thousand_ids_are_chosen_one_by_one(project: Project) -> None:
+    source = (
+        "import pytest\n\n@pytest.mark.parametrize('it', range(6000))\ndef test_many(it): pass"
+    )
+    project.write({"tests/test_many.py": source})
+    ids = [f"tests/test_many.py::test_many[{number}]" for number in range(5000)]
+    ran = project.run("-q", ids=ids)
+    assert (ran.record.selected, ran.record.deselected) == (5000, 1000)
+    assert set(ran.passed) == set(ids)
+    assert ran.judged.outcome is Outcome.PASSED

@@ -167,6 +167,13 @@ def test_only_and_skip_that_leave_nothing_are_a_usage_error(lab: Project) -> Non
     )
 
 
+def test_only_tests_of_a_change_that_no_test_sees_has_nothing_to_check(lab: Project) -> None:
+    lab.edit("thing.py", "VALUE = 1", "VALUE = 1  # one")
+    done = lab.presubmit("run", "--no-container", "--only", "tests")
+    assert (done.exit_code, done.run["state"], done.run["exit"]) == (0, "nothing", 0), done.output
+    assert "nothing to check" in done.output
+
+
 def test_a_reader_that_goes_away_does_not_change_the_verdict(lab: Project) -> None:
     lab.edit("thing.py", "return 1", "return 2 - 1")
     command = " ".join(lab.command(*ON_HOST))

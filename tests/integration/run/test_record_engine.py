@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -98,3 +99,64 @@ def test_a_run_that_is_not_to_be_recorded_installs_no_tracer(
     assert "coverage" not in log
     run = json.loads((made.path / ".presubmit/last/run.json").read_text())
     assert "recorded" not in json.dumps(run["steps"])
+
+
+def test_a_data_file_that_one_test_read_selects_it(project: Project) -> None:
+    project.back()
+    project.edit("shapes/unit.txt", "cm", "mm")
+    assert project.presubmit("select").output.split() == ["tests/test_area.py::test_unit"]
+
+
+def test_what_another_image_recorded_is_not_used_and_that_is_said(
+    project: Project, in_container: tuple[str, ...]
+) -> None:
+    project.back()
+    project.edit("shapes/area.py", "3 * r", "4 * r")
+    # It differs from the recorded image in nothing but its id.
+    other = f"{in_container[1]}-another"
+    run = subprocess.run(
+        ("docker", "build", "-q", "-t", other, "-"),
+        input=f"FROM {in_container[1]}\nLABEL another=1\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if run.returncode:
+        pytest.skip(f"no second image can be built: {run.stderr[-200:]}")
+    try:
+        done = project.presubmit("run", "--image", other, "--no-record")
+    finally:
+        subprocess.run(("docker", "rmi", "-f", other), capture_output=True, check=False)
+    assert "was made with another image" in done.output
+    counts = done.step("tests.1")["counts"]
+    assert (counts["passed"], counts["failed"]) == (5, 2)
+
+
+def test_workers_of_xdist_record_and_their_parts_are_joined(
+    make_project: MakeProject, in_container: tuple[str, ...]
+) -> None:
+    settings = (
+        '\n[tool.presubmit.build]\npackages = ["pytest", "pytest-xdist"]\n'
+        '\n[tool.pytest.ini_options]\naddopts = "-n 2"\n'
+    )
+    files = {**FILES, "pyproject.toml": FILES["pyproject.toml"] + settings}
+    made = make_project("spread", files=files)
+    done = made.presubmit("record", *in_container)
+    assert done.exit_code == 0, done.output
+    assert "recorded 7 tests" in done.output
+    assert "0 without a sound record" in done.output
+    made.edit("shapes/area.py", "3 * r", "4 * r")
+    assert made.presubmit("select").output.split() == CIRCLE
+
+
+def test_a_real_project_records_soundly(
+    make_project: MakeProject, in_container: tuple[str, ...]
+) -> None:
+    made = make_project("pluggy", sdist="pluggy==1.7.0")
+    done = made.presubmit("record", *in_container)
+    assert done.exit_code == 0, done.output
+    assert "0 without a sound record" in done.output
+    made.edit("src/pluggy/_tracing.py", 'return "".join(lines)', 'return "".join(lines) + "x"')
+    chosen = made.presubmit("select").output.split()
+    assert "testing/test_tracer.py::test_simple" in chosen
+    assert not any(one.startswith("testing/test_invocations.py") for one in chosen)

@@ -48,6 +48,33 @@ def cached(x):
 def other(x):
     return x * 2
 """,
+    "pkg/unit.txt": "cm",
+    "pkg/kept.txt": "m",
+    "tests/test_unit.py": """
+import functools
+from pathlib import Path
+
+import pkg
+
+FOLDER = Path(pkg.__file__).parent
+
+
+@functools.cache
+def kept():
+    return FOLDER.joinpath("kept.txt").read_text()
+
+
+def test_unit():
+    assert FOLDER.joinpath("unit.txt").read_text()
+
+
+def test_filled():
+    assert kept()
+
+
+def test_served():
+    assert kept()
+""",
     "tests/test_a.py": """
 from pkg import a
 
@@ -155,6 +182,35 @@ def test_an_edit_at_import_selects_whole_files(edit: Callable[[str, str, str], P
 def test_a_changed_test_selects_itself(edit: Callable[[str, str, str], Path]) -> None:
     top = edit("tests/test_a.py", "a.other(2) == 4", "a.other(3) == 6")
     assert selected(top) == ["tests/test_a.py::test_other"]
+
+
+def test_a_data_file_selects_the_one_test_that_read_it(
+    edit: Callable[[str, str, str], Path],
+) -> None:
+    top = edit("pkg/unit.txt", "cm", "km")
+    assert selected(top) == ["tests/test_unit.py::test_unit"]
+
+
+def test_a_data_file_that_one_test_read_for_others_selects_their_file(
+    edit: Callable[[str, str, str], Path],
+) -> None:
+    top = edit("pkg/kept.txt", "m", "km")
+    assert selected(top) == ["tests/test_unit.py"]
+
+
+def test_what_was_recorded_in_another_environment_is_not_used_and_that_is_said(
+    edit: Callable[[str, str, str], Path], tmp_path: Path
+) -> None:
+    top = edit("pkg/a.py", "x * 2", "x * 2 + 0")
+    config = tmp_path / "presubmit" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('[container]\nenv = ["LEVEL=2"]\n')
+    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    command = (sys.executable, "-m", "presubmit", "select", "--base", "main", "--explain")
+    done = subprocess.run(command, cwd=top, env=env, capture_output=True, text=True, check=True)
+    assert "was made with other variables (container.env)" in done.stdout + done.stderr
+    assert "presubmit record" in done.stdout + done.stderr
+    assert "::" not in done.stdout.replace("tests/test_a.py", "").partition("note")[0]
 
 
 def test_what_is_recorded_is_not_run_again(edit: Callable[[str, str, str], Path]) -> None:

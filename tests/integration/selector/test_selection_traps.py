@@ -60,6 +60,27 @@ def edit(project: Repo, path: str, old: str, new: str) -> None:
         ("src/pkg/child.py", "5", "6", "base"),
         ("src/pkg/hub/left.py", "'l'", "'m'", "left"),
     ],
+    ids=[
+        "function body",
+        "module constant",
+        "function of a constant",
+        "signature",
+        "parametrize data module",
+        "conftest fixture body",
+        "fixture in a plugin module",
+        "data file",
+        "template read at import",
+        "template that a template includes",
+        "import of a computed name",
+        "getattr dispatch",
+        "only run in a subprocess",
+        "only run as a console script",
+        "namespace package",
+        "name patched by string",
+        "base class method",
+        "overriding method",
+        "through a hub",
+    ],
 )
 def test_an_edit_chooses_the_test_that_it_can_break(
     project: Repo, path: str, old: str, new: str, wanted: str
@@ -99,6 +120,7 @@ def test_a_quiet_edit_chooses_nothing(project: Repo, path: str, old: str, new: s
         ("pyproject.toml", "testpaths", "filterwarnings = ['error']\ntestpaths"),
         ("conftest.py", "]", ", 'support']"),
     ],
+    ids=["requirements.txt", "C source", "pytest config", "root conftest"],
 )
 def test_what_acts_on_every_test_chooses_all(project: Repo, path: str, old: str, new: str) -> None:
     edit(project, path, old, new)
@@ -114,6 +136,7 @@ def test_what_acts_on_every_test_chooses_all(project: Repo, path: str, old: str,
         ("src/pkg/_fast.py", "def f():\n    return 0\n", "speedups"),
         ("src/pkg/commands/second.py", "NAME = 'second'\n", "walk"),
     ],
+    ids=["new test file", "new module caught by try", "new module found by a walk"],
 )
 def test_a_new_file_chooses_what_finds_it(
     project: Repo, path: str, text: str, wanted: str

@@ -7,6 +7,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from presubmit.bench.measure import measure
+from presubmit.bench.stage import Pinning
 from presubmit.bench.values import Adapter, Bench, Kind, Measured, Settings, Suite
 from presubmit.values import Value
 
@@ -37,6 +38,8 @@ class Program(Value, frozen=True, kw_only=True):
     value: tuple[object, object] | None = None
     fails: Mapping[str, str] = {}
     """By side: the command (`at`, `warm`, `turn`, …) at which it fails."""
+    skips: bool = False
+    """Where it would fail, it says that it is to be left out."""
     dies: Mapping[str, str] = {}
     hangs: Mapping[str, str] = {}
     absent: tuple[str, ...] = ()
@@ -51,11 +54,12 @@ class World:
     def __init__(self, programs: Mapping[str, Program], *, seed: int = 1) -> None:
         self.time = 0.0
         self.programs = dict(programs)
-        self.random = random.Random(seed)
+        self.random = random.Random(seed)  # noqa: S311 - no secret
         self.log: list[tuple[str, str, str]] = []
         """(side, what, benchmark)."""
         self.jobs: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self.events: list[Event] = []
+        self.refuses: Callable[[Event], bool] = lambda _: False
         self.renewed = 0
         self.stop_at = math.inf
         self.dead_at_start: Callable[[str, int], bool] = lambda _side, _number: False
@@ -72,6 +76,15 @@ class World:
 
     def happened(self, what: str) -> list[tuple[str, str]]:
         return [(side, bench) for side, word, bench in self.log if word == what]
+
+    def hear(self, event: Event) -> None:
+        self.events.append(event)
+        if self.refuses(event):
+            raise RefusedError
+
+
+class RefusedError(Exception):
+    """What a listener may raise."""
 
 
 class FakeSide:
@@ -160,7 +173,10 @@ class FakeTalk:
         if self._number < program.from_process:
             return False
         if program.fails.get(self._side) == what:
-            self._queue.append({"say": "failed", "id": self._at, "error": f"ValueError in {what}"})
+            said = {"say": "failed", "error": f"ValueError in {what}"}
+            if program.skips:
+                said = {"say": "skipped", "why": f"NotImplementedError in {what}"}
+            self._queue.append({"id": self._at, **said})
             self._go_on()
             return True
         if program.dies.get(self._side) == what:
@@ -211,6 +227,7 @@ def run(
     suites: Sequence[Suite] = (SUITE,),
     benches: Sequence[Bench] | None = None,
     settings: Settings | None = None,
+    core: int | None = 1,
 ) -> Measured:
     """Measure everything in `world`."""
 
@@ -226,7 +243,8 @@ def run(
         else benches,
         suites,
         settings or Settings(),
-        tell=world.events.append,
+        tell=world.hear,
+        pinning=Pinning(core=core, watch=("pkg",), scratch="/scratch"),
         renew=renew,
         now=lambda: world.time,
         stop=lambda: world.time >= world.stop_at,

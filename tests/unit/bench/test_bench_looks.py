@@ -82,7 +82,7 @@ def test_the_needed_pairs_grow_with_the_square_of_the_spread() -> None:
 
 
 def test_the_needed_pairs_would_decide_in_simulation() -> None:
-    chance = random.Random(3)
+    chance = random.Random(3)  # noqa: S311 - no secret
     wide = [chance.gauss(0.0, 0.06) for _ in range(22)]
     needed = decide(wide, SETTINGS).needed
     assert needed is not None
@@ -129,7 +129,7 @@ def simulate(
     *, sd: float, change: float, runs: int, settings: Settings = SETTINGS, seed: int = 1
 ) -> tuple[Counter[Word], float]:
     """Run the rule on pairs of one change with 10 % outliers of 5 sd; gives the answers and the pairs of a run."""
-    chance = random.Random(f"{seed}/{sd}/{change}")
+    chance = random.Random(f"{seed}/{sd}/{change}")  # noqa: S311 - no secret
     words: Counter[Word] = Counter()
     pairs = 0
     for _ in range(runs):

@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from presubmit.bench.progress import Again, Decided, Failed, Noted, Paired, Proved, Stage
-from presubmit.bench.values import Adapter, Bench, Clock, Kind, Settings, Suite, Word
-from tests.unit.bench.simulated import SUITE, Program, World, bench, run
+from presubmit.bench.values import Adapter, Bench, Clock, Kind, Settings, Suite, Trouble, Word
+from presubmit.values import builtins_of
+from tests.unit.bench.simulated import SUITE, Program, RefusedError, World, bench, run
 
 if TYPE_CHECKING:
     from presubmit.bench.values import Measured
@@ -418,6 +419,30 @@ def test_a_benchmark_that_fails_on_both_sides_is_broken_on_both(what: str) -> No
     measured = run(world)
     assert [(one.id, one.side) for one in measured.broken] == [("bad", "both")]
     assert words(measured) == {"a": Word.SAME}
+    told = [event.broken for event in world.events if isinstance(event, Failed)]
+    assert tuple(told) == measured.broken
+
+
+def test_one_that_its_suite_leaves_out_is_told_from_one_that_fails() -> None:
+    both = {"base": "at", "head": "at"}
+    world = World(
+        {
+            "left": Program(fails=both, skips=True),
+            "bad": Program(fails={"head": "at"}),
+            "gone": Program(absent=("head",)),
+            "a": Program(),
+        }
+    )
+    assert {(one.id, one.side, one.trouble) for one in run(world).broken} == {
+        ("left", "both", Trouble.SKIPPED),
+        ("bad", "head", Trouble.FAILED),
+        ("gone", "head", Trouble.ABSENT),
+    }
+
+
+def test_one_that_fails_on_one_side_and_is_absent_on_the_other_fails() -> None:
+    world = World({"bad": Program(fails={"head": "at"}, absent=("base",)), "a": Program()})
+    assert [(one.side, one.trouble) for one in run(world).broken] == [("both", Trouble.FAILED)]
 
 
 def test_one_that_fails_only_later_has_no_answer() -> None:
@@ -578,18 +603,9 @@ def test_what_both_sides_loaded_is_told_once_after_the_first_pair() -> None:
     assert world.events.index(proved[0]) < first
 
 
-class RefusedError(Exception):
-    pass
-
-
 def test_what_a_listener_raises_ends_it_and_every_worker() -> None:
-    class Listener(list[object]):
-        def append(self, event: object) -> None:
-            if isinstance(event, Proved):
-                raise RefusedError
-
     world = World({"a": Program()})
-    world.events = Listener()  # type: ignore[assignment] - it listens only
+    world.refuses = lambda event: isinstance(event, Proved)
     with pytest.raises(RefusedError):
         run(world)
     assert (world.open, len(world.jobs)) == (0, 2)
@@ -625,3 +641,28 @@ def test_what_breaks_and_what_cannot_be_pinned_is_told_once() -> None:
     assert [(event.side, event.text) for event in world.events if isinstance(event, Noted)] == [
         ("head", "could not be pinned to one core")
     ]
+
+
+def test_nothing_is_said_of_a_core_that_was_not_asked_for() -> None:
+    world = World({"a": Program()})
+    run(world, core=None)
+    assert [event for event in world.events if isinstance(event, Noted)] == []
+    assert world.jobs[0][1]["core"] is None
+
+
+def test_a_worker_is_told_all_that_it_needs() -> None:
+    world = World({"a": Program()})
+    run(world)
+    assert {tuple(sorted(job)) for _, job, _ in world.jobs} == {
+        ("core", "ids", "mode", "scratch", "suite", "timeout", "watch")
+    }
+    assert world.jobs[1][1]["scratch"] == "/scratch/head"
+    assert world.jobs[0][1] == {
+        "mode": "run",
+        "suite": builtins_of(SUITE),
+        "ids": ["a"],
+        "core": 1,
+        "timeout": 60.0,
+        "watch": ["pkg"],
+        "scratch": "/scratch/base",
+    }

@@ -211,6 +211,23 @@ def test_what_cannot_be_parsed_gives_nothing_and_says_why(text: bytes) -> None:
     assert definitions.test_definitions_touched(None, text) == set()
 
 
+@pytest.mark.parametrize("pattern", ["check", "check_*", "*_sums"])
+def test_what_the_configuration_calls_a_test_is_one(pattern: str) -> None:
+    base = "def check_sums(): f()\n\nclass Suite:\n    def check_sums(self): f()\n"
+    names = definitions.test_definitions_touched(
+        source(base), source(base.replace("f()", "g()")), functions=("it_", pattern)
+    )
+    assert names == {"check_sums", "Suite.check_sums"}
+    assert touched(base, base.replace("f()", "g()")) == set()
+
+
+def test_methods_of_unittest_are_tests_whatever_is_configured() -> None:
+    base = "class T(TestCase):\n    def test_a(self): f()\n"
+    head = source(base.replace("f()", "g()"))
+    found = definitions.test_definitions_touched(source(base), head, functions=("check",))
+    assert found == {"T.test_a"}
+
+
 def test_source_too_deep_for_the_parser_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_deep(_: object) -> None:
         raise RecursionError

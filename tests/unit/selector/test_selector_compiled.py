@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from presubmit.selector import MemoryCache, Tree, imports_of, select
+from presubmit.selector.builds import build_key, store_built
 from presubmit.selector.cache import Kind
+from presubmit.selector.native.exact import Built
+from presubmit.selector.native.suffixes import is_native_file
 from presubmit.selector.shape import read_shape
 from presubmit.values import ChangedFile, FileStatus, Mode, Selection
 from tests.unit.selector.changes import make_change
@@ -249,3 +252,28 @@ def test_a_twin_of_which_no_variable_is_known_is_said() -> None:
     )
     assert note.endswith("a build without it tests it")
     assert found.twins == ()
+
+
+# --- after a build ------------------------------------------------------------------------------------------------------
+
+UNREAD = "from setuptools import setup\nsetup(ext_modules=found())\n"
+
+
+def test_a_build_by_the_same_build_files_answers_for_a_setup_that_cannot_be_read() -> None:
+    files = FILES | {"setup.py": UNREAD}
+    blobs = {path: str(hash(text)) for path, text in files.items()}
+    built = Built(
+        modules={"pkg._fast": ("src/pkg/_fast.c",), "pkg._cy": ("src/pkg/_cy.pyx",)},
+        whole=True,
+        files={path: blob for path, blob in blobs.items() if is_native_file(path)},
+    )
+    cache = MemoryCache()
+    store_built(cache, build_key(blobs, lambda _: UNREAD.encode()), built)
+
+    def twice(files: dict[str, str], cache: MemoryCache | None = None) -> Selection:
+        return edit("src/pkg/_fast.c", "value * 2", "value * 3", files=files, cache=cache)
+
+    assert twice(files).mode is Mode.ALL
+    assert paths(twice(files, cache)) == paths(twice(FILES))
+    assert twice(files | {"setup.py": f"{UNREAD}# edited\n"}, cache).mode is Mode.ALL
+    assert twice(files | {"src/pkg/new.h": "int n;"}, cache).mode is Mode.ALL

@@ -9,6 +9,7 @@ from presubmit.history import History
 from presubmit.selector import recorded_file
 from presubmit.selector.recorded_file import read_exported, write_exported
 from presubmit.selector.recorded_store import (
+    of_place,
     read_stored,
     setting_of,
     store_recording,
@@ -211,3 +212,28 @@ def test_a_file_that_grows_beyond_a_bound_is_not_decoded(
     assert refused(data).startswith("the file holds more than")
     with pytest.raises(UsageError, match="larger than"):
         write_exported([stored(history)])
+
+
+# --- where a run was made -------------------------------------------------------------------------------------------
+
+
+def test_runs_of_another_place_are_left_out_and_that_is_said(history: History) -> None:
+    store(history, recording(COLLECTED, X), place={"image": "1"})
+    runs = read_stored(history, "s")
+    assert of_place(runs, {"image": "1"}) == (runs, ())
+    assert of_place(runs, {}) == (runs, ())
+    fit, (note,) = of_place(runs, {"image": "2"})
+    assert fit == ()
+    assert "another image" in note
+
+
+def test_a_recording_of_another_place_takes_the_place_of_the_first(history: History) -> None:
+    store(history, recording(COLLECTED, X), place={"image": "1"})
+    store(history, recording(COLLECTED, Y), place={"image": "2"})
+    assert contexts(stored(history)) == {COLLECTED.context, Y.context}
+    assert stored(history).run.place == {"image": "2"}
+
+
+def test_both_cores_are_kept(history: History) -> None:
+    assert store(history, recording(COLLECTED, X, core="monitoring"))
+    assert stored(history).run.core == "monitoring"

@@ -12,10 +12,10 @@ def main():
     if sys.version_info < (3, 11) and sys.path and os.path.realpath(sys.path[0]) == tree:
         # What -P does from 3.11 on: a folder of the checkout must not hide an installed package.
         del sys.path[0]
-    from presubmit_bench.channel import take_channel  # noqa: PLC0415 - not before the path is right
-    from presubmit_bench.clocks import know_own_time  # noqa: PLC0415
-    from presubmit_bench.driver import Driver  # noqa: PLC0415
-    from presubmit_bench.failure import last_lines  # noqa: PLC0415
+    from presubmit_bench.channel import take_channel
+    from presubmit_bench.clocks import know_own_time
+    from presubmit_bench.driver import Driver
+    from presubmit_bench.failure import last_lines
 
     channel = take_channel()
     job = channel.hear()

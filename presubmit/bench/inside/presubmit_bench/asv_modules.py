@@ -25,8 +25,8 @@ class Modules:
     def __init__(self, driver, root):
         try:
             # Both are asv_runner's own; its public functions stop at the first file that does not import.
-            from asv_runner._aux import update_sys_path  # noqa: PLC0415,PLC2701
-            from asv_runner.discovery import _get_benchmark  # noqa: PLC0415,PLC2701
+            from asv_runner._aux import update_sys_path
+            from asv_runner.discovery import _get_benchmark
         except ImportError as error:
             raise ImportError("asv_runner is not usable here: {}".format(error)) from error
         self._read = _get_benchmark
@@ -121,7 +121,7 @@ class Modules:
             except (Exception, SystemExit) as error:
                 parts = module_name.split(".")[1:] + ([owner.__name__] if owner else []) + [key]
                 self._driver.broken(".".join(parts), last_lines(error))
-                self._errors[".".join([self._package] + parts)] = last_lines(error)
+                self._errors[".".join([self._package, *parts])] = last_lines(error)
                 continue
             if bench is not None:
                 found.setdefault(bench.name, make)

@@ -63,9 +63,7 @@ def raw_work(found):
     def once(number):
         given = found.func(*parameters(found))
         stmt, setup = given if isinstance(given, tuple) else (given, "")
-        code = _RAW.format(
-            stmt=textwrap.dedent(stmt), setup=textwrap.dedent(setup), number=number
-        )
+        code = _RAW.format(stmt=textwrap.dedent(stmt), setup=textwrap.dedent(setup), number=number)
         environment = dict(os.environ, **(getattr(found, "_timeraw_env", None) or {}))
         command = [sys.executable, "-c", "import sys; exec(sys.stdin.read())"]
         ended = subprocess.run(

@@ -76,6 +76,7 @@ class Ticker:
         self._runs = False
 
     def __call__(self):
+        """Start, or stop; gives the wall time so far."""
         if self._ready is not None:
             # The clock that would have been read; torch's waits for its device.
             self._ready()

@@ -2,11 +2,12 @@
 
 import ctypes
 import errno
+import fcntl
 import os
 import platform
 import struct
 
-from presubmit_bench.callgrind import Callgrind, OUT
+from presubmit_bench.callgrind import OUT, Callgrind
 
 _SYSCALLS = {"x86_64": 298, "aarch64": 241}
 _HARDWARE, _INSTRUCTIONS = 0, 1
@@ -50,14 +51,10 @@ class Perf:
 
     def start(self):
         """Begin."""
-        import fcntl  # noqa: PLC0415 - with the first start, so that it is not counted
-
         fcntl.ioctl(self._fd, _ENABLE, 0)
 
     def stop(self):
         """Pause."""
-        import fcntl  # noqa: PLC0415
-
         fcntl.ioctl(self._fd, _DISABLE, 0)
 
     def end(self):

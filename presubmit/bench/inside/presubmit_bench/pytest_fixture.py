@@ -48,6 +48,7 @@ class BenchmarkFixture:
         self.skipped = False
 
     def __call__(self, function_to_benchmark, *args, **kwargs):
+        """Measure a function; gives what it gives."""
         self._use("benchmark(...)")
         call = functools.partial(function_to_benchmark, *args, **kwargs)
         self._measure(Calls(lambda: call, collects=self._collects))
@@ -67,7 +68,11 @@ class BenchmarkFixture:
         """Measure with a setup before, and a teardown after, every `iterations` calls; how many rounds there are says the driver."""
         for value, least in ((iterations, 1), (rounds, 1), (warmup_rounds, 0)):
             if not isinstance(value, int) or value < least:
-                raise ValueError("iterations, rounds and warmup_rounds are whole numbers, not {!r}".format(value))
+                raise ValueError(
+                    "iterations, rounds and warmup_rounds are whole numbers, not {!r}".format(
+                        value
+                    )
+                )
         if setup and iterations > 1:
             raise ValueError("a setup goes with one iteration only")
         self._use("benchmark.pedantic(...)")
@@ -77,7 +82,9 @@ class BenchmarkFixture:
             made = setup() if setup else None
             if made:
                 if args or kwargs:
-                    raise TypeError("either `setup` gives the arguments, or `args` and `kwargs` do")
+                    raise TypeError(
+                        "either `setup` gives the arguments, or `args` and `kwargs` do"
+                    )
                 given[:] = made
             return functools.partial(target, *given[0], **given[1])
 
@@ -87,21 +94,25 @@ class BenchmarkFixture:
 
         # One call a round, with nothing around it, is the same row of calls as a loop.
         plain = iterations == 1 and setup is None and teardown is None
-        self._measure(Calls(fresh, done, 0 if plain else iterations, self._collects))
+        self._measure(Calls(fresh, done, 0 if plain else iterations, collects=self._collects))
         result = fresh()()
         done()
         return result
 
     def weave(self, *args, **kwargs):
         """Not here: it changes functions of the project with another package, aspectlib."""
-        raise NotImplementedError("benchmark.weave and benchmark.patch are not measured by presubmit bench")
+        raise NotImplementedError(
+            "benchmark.weave and benchmark.patch are not measured by presubmit bench"
+        )
 
     patch = weave
 
     def _use(self, how):
         if self._used:
             self.has_error = True
-            raise RuntimeError("the benchmark fixture was already used in this test: {}".format(self._used))
+            raise RuntimeError(
+                "the benchmark fixture was already used in this test: {}".format(self._used)
+            )
         self._used = how
 
     def _measure(self, work):

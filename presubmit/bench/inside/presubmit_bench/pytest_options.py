@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 import types
+from importlib.machinery import ModuleSpec
 
 from presubmit_bench.pytest_fixture import BenchmarkFixture
 
@@ -54,11 +55,13 @@ def hook_specs():
 
 def stand_in():
     """Let `from pytest_codspeed import BenchmarkFixture` work where that is not installed: benchmarks name it for their types."""
+    # pytest-codspeed looks whether the other one is there, and is not to find ours.
     for name in STAND_INS:
-        if importlib.util.find_spec(name) is None:
-            module = types.ModuleType(name)
-            inner = types.ModuleType(name + ".fixture")
-            module.BenchmarkFixture = inner.BenchmarkFixture = BenchmarkFixture
-            module.fixture = inner
-            module.__path__ = []
-            sys.modules[name], sys.modules[name + ".fixture"] = module, inner
+        if all(importlib.util.find_spec(it) is None for it in {name, "pytest_codspeed"}):
+            for whole in (name, name + ".fixture"):
+                module = types.ModuleType(whole)
+                module.BenchmarkFixture = BenchmarkFixture
+                module.__spec__ = ModuleSpec(whole, None, is_package=True)
+                module.__path__ = []
+                sys.modules[whole] = module
+            sys.modules[name].fixture = sys.modules[name + ".fixture"]

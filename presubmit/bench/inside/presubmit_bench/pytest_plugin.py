@@ -4,7 +4,6 @@ import inspect
 import os
 
 import pytest
-
 from presubmit_bench.failure import tail
 from presubmit_bench.proof import in_tree
 from presubmit_bench.pytest_fixture import BenchmarkFixture, offer

@@ -2,14 +2,26 @@
 
 import importlib.util
 import os
+import sys
 import tempfile
 
 import pytest
-
+from presubmit_bench.failure import tail
 from presubmit_bench.pytest_options import STAND_INS, add_options, hook_specs, stand_in
 from presubmit_bench.pytest_plugin import Plugin
 
-_BLOCKED = ("benchmark", "codspeed", *STAND_INS, "pytest_benchmark.plugin", "pytest_codspeed.plugin")
+_BLOCKED = (
+    "benchmark",
+    "codspeed",
+    *STAND_INS,
+    "pytest_benchmark.plugin",
+    "pytest_codspeed.plugin",
+)
+
+_INTERRUPTED = 2
+"""Or a `pytest.exit`, or a file that cannot be collected."""
+_TROUBLE = {3, 4}
+"""An internal error, or wrong options."""
 
 
 def run(driver):
@@ -26,11 +38,31 @@ def run(driver):
         return
     stand_in()
     plugin = Plugin(driver)
-    code = pytest.main([*arguments(), *paths], plugins=[plugin, Options()])
-    # 2 is a `pytest.exit`, or an interrupt; what a collection or a test did wrong was said where it did.
-    if int(code) in {3, 4} or (int(code) == 2 and not plugin.broken):
-        why = plugin.trouble or "its output says why"
-        raise RuntimeError("pytest ended with exit code {}: {}".format(int(code), why))
+    heard = sys.stderr = Heard(sys.stderr)
+    try:
+        code = pytest.main([*arguments(), *paths], plugins=[plugin, Options()])
+    finally:
+        sys.stderr = heard.stream
+    # What a collection or a test did wrong was said where it did.
+    if int(code) in _TROUBLE or (int(code) == _INTERRUPTED and not plugin.broken):
+        why = plugin.trouble or tail(heard.text)
+        raise RuntimeError("pytest ended with exit code {}\n{}".format(int(code), why))
+
+
+class Heard:
+    """A stream whose last words are kept: pytest says there what is wrong with its options."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.text = ""
+
+    def write(self, text):
+        """Write, and keep."""
+        self.text = (self.text + text)[-4000:]
+        return self.stream.write(text)
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
 
 
 class Options:
@@ -48,7 +80,7 @@ class Options:
 def arguments():
     """Give what stands before the files: the project's own options hold, but for those that would hide or distort a benchmark."""
     cache = os.path.join(tempfile.gettempdir(), "presubmit-bench-pytest-{}".format(os.getpid()))
-    told = ["-q", "-s", "--no-header", "--tb=short", "--maxfail=0", "-k", "", "-m", ""]
+    told = ["-q", "-s", "--no-header", "--tb=native", "--maxfail=0", "-k", "", "-m", ""]
     told.append("--continue-on-collection-errors")
     told += ["-o", "cache_dir=" + cache, "-o", "required_plugins=", "-o", "faulthandler_timeout=0"]
     for name in _BLOCKED:

@@ -92,13 +92,20 @@ def value(work):
 
 def count(work, loops):
     """Count the instructions of so many calls; gives those of one, or why they are not known."""
-    counter = Counter()
-    if work.elsewhere and counter.tool == "valgrind":
-        counter.why = "it runs in a process of its own"
-    if not counter.why:
+    empty, counter = Counter(), Counter()
+    why = empty.why
+    if work.elsewhere and empty.tool == "valgrind":
+        why = "it runs in a process of its own"
+    if not why:
+        # What starting and stopping takes is not the benchmark's.
+        empty.start()
+        empty.stop()
+        empty.end()
         gc.collect()
         made = work.run(loops, counter)
         counter.end()
-        if not counter.why:
-            return {"instructions": counter.total / made, "tool": counter.tool, "why": ""}
-    return {"instructions": None, "tool": counter.tool, "why": counter.why}
+        why = counter.why
+        if not why:
+            own = max(counter.total - empty.total, 0)
+            return {"instructions": own / made, "tool": counter.tool, "why": ""}
+    return {"instructions": None, "tool": empty.tool, "why": why}

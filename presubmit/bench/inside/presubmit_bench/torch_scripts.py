@@ -49,17 +49,19 @@ class Timers:
         self._common = importlib.import_module("torch.utils.benchmark.utils.common")
         timers = self
 
-        def timeit(timer, number=1000000):
+        def timeit(timer, number=1000000):  # noqa: ARG001 - as torch's own
             return timers.measure(timer)
 
-        def blocked_autorange(timer, callback=None, min_run_time=0.2):
+        def blocked_autorange(timer, callback=None, min_run_time=0.2):  # noqa: ARG001
             return timers.measure(timer, callback)
 
-        def adaptive_autorange(timer, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
+        def adaptive_autorange(timer, threshold=0.1, *, callback=None, **times):  # noqa: ARG001
             return timers.measure(timer, callback)
 
         def collect_callgrind(timer, *args, **kwargs):
-            raise NotImplementedError("presubmit bench counts instructions itself: collect_callgrind is not run")
+            raise NotImplementedError(
+                "presubmit bench counts instructions itself: collect_callgrind is not run"
+            )
 
         for method in (timeit, blocked_autorange, adaptive_autorange, collect_callgrind):
             setattr(module.Timer, method.__name__, method)

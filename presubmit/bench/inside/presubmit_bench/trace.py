@@ -97,15 +97,15 @@ class Trace:
         paths = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         return sorted({place for place in map(self._place, filter(None, paths)) if place})
 
-    def _heard(self, event, arguments):
+    def _heard(self, event, _):
         if event in _STARTS:
             self._processes += 1
 
-    def _started(self, code, offset):
+    def _started(self, code, _):
         self._codes.add(code)
         return sys.monitoring.DISABLE
 
-    def _profile(self, frame, event, argument):
+    def _profile(self, frame, event, _):
         if event == "call":
             self._codes.add(frame.f_code)
 

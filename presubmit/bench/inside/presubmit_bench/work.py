@@ -16,7 +16,7 @@ class Calls:
 
     elsewhere = False
 
-    def __init__(self, fresh, done=None, number=0, collects=True):
+    def __init__(self, fresh, done=None, number=0, *, collects=True):
         self._fresh = fresh
         self._done = done
         self.number = number

@@ -23,7 +23,11 @@ class Table:
         self._shared: Set[int] = set()
         self._begins: Dict[Tuple[int, str], int] = {}
         self._codes: Dict[Code, Tuple[int, bool]] = {}
+        self._later: Set[int] = set()
         self._walk(tree.body, "")
+        if tree.body and tree.body[0].lineno in self._later:
+            self._later.clear()  # no line is sure to show that the module was imported
+            self._shared.add(tree.body[0].lineno)
 
     def resolve(self, ran: Union[Set[int], Set[Code]]) -> Tuple[Set[int], bool]:
         """Give the indexes of the functions that ran, and whether module code did.
@@ -52,21 +56,23 @@ class Table:
         begins = self._begins.get((first, name))
         if begins is not None:
             return begins, False
-        # It is nested in a function, or what a lambda or a generator at module level is.
-        owner = self._owner.get(first, -1)
-        return owner, owner < 0 or first in self._shared
+        # It is nested in a function, or a lambda at module level: the module itself shows by a code object of its own.
+        return self._owner.get(first, -1), False
 
     def _resolve_lines(self, lines):
-        owner, shared = self._owner, self._shared
-        found = {owner.get(line, -1) for line in lines}
-        module = -1 in found or bool(shared and not shared.isdisjoint(lines))
-        found.discard(-1)
+        owner = self._owner
+        found = {owner[line] for line in lines if line in owner}
+        module = any(
+            line not in owner or line in self._shared for line in lines if line not in self._later
+        )
         return found, module
 
     def _walk(self, statements, prefix):
         for node in statements:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self._function(node, prefix + node.name)
+                self._later.add(node.lineno)
+                self._lambdas(node.args)
             elif isinstance(node, ast.ClassDef):
                 self._walk(node.body, prefix + node.name + ".")
             else:
@@ -74,6 +80,15 @@ class Table:
                     inner = getattr(node, field, None)
                     if isinstance(inner, list):
                         self._walk(inner, prefix)
+            for part in ast.iter_child_nodes(node):
+                if isinstance(part, ast.expr):
+                    self._lambdas(part)
+
+    def _lambdas(self, node):
+        """Note the lines of lambdas: what runs there may be a call of one, long after the import."""
+        for one in ast.walk(node):
+            if isinstance(one, ast.Lambda):
+                self._later.update(range(one.lineno, _last(one) + 1))
 
     def _function(self, node, name):
         """Note a function's body lines; its header runs where it is defined."""
@@ -84,7 +99,7 @@ class Table:
         # A code object begins at its first decorator.
         for line in (node.lineno, *(one.lineno for one in node.decorator_list)):
             self._begins[line, node.name] = number
-        first = node.body[0].lineno
+        first = _first(node.body[0])
         header = [node.lineno]
         header += [_last(default) for default in node.args.defaults]
         header += [_last(default) for default in node.args.kw_defaults if default is not None]
@@ -94,8 +109,15 @@ class Table:
             if line in self._owner:  # `def f(): return 1; ...` and its like share lines
                 self._shared.add(line)
             self._owner[line] = number
+        if len(node.body) == 1 and ast.get_docstring(node, clean=False) is not None:
+            # Of a docstring alone no line runs: a call shows on the line that defines it.
+            self._owner[node.lineno] = number
         if max(header) >= first:
             self._shared.update(range(first, max(header) + 1))
+
+
+def _first(node):
+    return min((node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))))
 
 
 def _last(node):
