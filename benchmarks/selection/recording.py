@@ -45,7 +45,7 @@ MOST_BYTES: Final = 1 << 28
 def suite(side: Side, *arguments: str, env: dict[str, str] | None = None) -> float:
     """Run the suite; give its CPU seconds, those of its child processes included."""
     deselected = [word for one in side.project.deselect for word in ("--deselect", one)]
-    command = [str(side.python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    command = [str(side.python), "-m", "pytest", "-q", *arguments]
     command += [*side.project.arguments, *deselected, *side.project.tests]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(

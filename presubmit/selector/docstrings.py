@@ -86,11 +86,11 @@ def _seeing(
     if head is None or head.problem:
         return set(tests)
     found, named, given = _look(scene, path, qualnames, wanted, shapes)
-    found |= _running(scene, named, make_names)
-    readers = _running(scene, given, make_names) & tests
+    found |= _running(scene, named, make_names, tests)
+    readers = _running(scene, given, make_names, tests) & tests
     if readers - found:
         # An object whose docstring is read must be at hand where the reader runs.
-        found |= readers & _running(scene, {path: set(qualnames)}, make_names)
+        found |= readers & _running(scene, {path: set(qualnames)}, make_names, readers)
     return found & tests
 
 
@@ -110,13 +110,14 @@ def _look(
     found: set[str] = set()
     named: Starts = {path: shown}
     given: Starts = {}
+    known = _known(shapes, scene)
     for where in sorted(wanted):
         shape = shapes.get(where)
         if shape is None or shape.problem:
             found |= _importing(scene, where)
             continue
         is_test = where in scene.graph.tests
-        readers = tuple(_readers(where, shape, shapes, scene))
+        readers = tuple(_readers(where, shape, known))
         if is_test and _test_reads(shape, qualnames, readers, own=where == path):
             found.add(where)
         for reader in readers:
@@ -142,30 +143,41 @@ def _importing(scene: Scene, path: str) -> set[str]:
 
 
 def _running(
-    scene: Scene, starts: Mapping[str, Collection[str]], make_names: MakeNames | None
+    scene: Scene,
+    starts: Mapping[str, Collection[str]],
+    make_names: MakeNames | None,
+    tests: Collection[str],
 ) -> set[str]:
-    """Give the tests that may run some elements."""
+    """Give the tests that may run some elements; it ends where it has all those that are asked for."""
     found: set[str] = set()
     for path, names in starts.items():
         # One by one: what runs at import would widen what is said of the others.
         for name in sorted(names):
+            if found.issuperset(tests):
+                return found
             led = follow(scene, {path: (name,)}, make_names)
             found.update(led.chains, led.imported)
+            if not led.left:
+                break  # all that depend on the file are in already
     return found
 
 
 # --- who reads ----------------------------------------------------------------------------------------------------
 
 
-def _readers(
-    path: str, shape: Shape, shapes: Mapping[str, Shape], scene: Scene
-) -> Iterator[Reader]:
+def _known(shapes: Mapping[str, Shape], scene: Scene) -> frozenset[str]:
+    """Give the names of all definitions and modules."""
+    return frozenset(
+        {
+            *("self", MODULE),
+            *(it.qualname.rpartition(".")[2] for one in shapes.values() for it in one.elements),
+            *(name.rpartition(".")[2] for it in scene.layout.names.values() for name in it),
+        }
+    )
+
+
+def _readers(path: str, shape: Shape, known: Collection[str]) -> Iterator[Reader]:
     """Give the elements of a file that read docstrings."""
-    known = {
-        *("self", MODULE),
-        *(it.qualname.rpartition(".")[2] for one in shapes.values() for it in one.elements),
-        *(name.rpartition(".")[2] for it in scene.layout.names.values() for name in it),
-    }
     bindings = dict(shape.imports)
     for element in shape.elements:
         subjects = {_subject(use, element.kind, bindings) for use in _used(element)} - {None}

@@ -254,7 +254,6 @@ class Outliving:
                     stack.append(user)
         return False
 
-
     def makers(self, path: str, qualname: str, depth: int = 0) -> frozenset[Node]:
         """Give the functions one of which runs for each instance that is made; none where none need do so."""
         elements = self._index.elements(path)

@@ -13,7 +13,7 @@ from presubmit.selector.element import MODULE
 from presubmit.selector.recorded_index import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from presubmit.selector.recorded_index import Index
 
@@ -55,18 +55,20 @@ class Lasting:
         self._made: dict[Element, frozenset[int]] = {}
         self._outside: dict[Element, bool] = {}
         self._stored: dict[Element, bool] = {}
+        self._near: dict[Element, set[Element]] = {}
+        self._hands: dict[Element, set[Element]] = {}
 
     def why(self, element: Element, *, late: bool) -> str:
         """Say why what an element did outlives a call, where only tests did it (`late`), or others; else empty."""
         reasons = self._names.keeps_state(*element).split("; ")
-        owner, _, name = element[1].rpartition(".")
-        fresh = late and name in _MAKING
+        owner = (element[0], element[1].rpartition(".")[0])
+        fresh = late and _is_maker(element[1])
         return "; ".join(
             it
             for it in reasons
             if not it.startswith(_OBJECT)
-            or (not fresh and self._made_outside((element[0], owner)))
-            or self._is_stored((element[0], owner))
+            or (not fresh and self._made_outside(owner))
+            or self._is_stored(owner)
         )
 
     def family(self, owner: Element) -> set[Element]:
@@ -110,15 +112,28 @@ class Lasting:
         return self._outside[owner]
 
     def _is_stored(self, owner: Element) -> bool:
-        """Tell whether a test may have stored an instance where it stays: by what names the class, or is handed one."""
+        """Tell whether a test may have stored an instance where it stays."""
         if owner not in self._stored:
-            met = self._met(owner)
-            near = self._callers(self._classes(owner)) | self.family(owner)
-            self._stored[owner] = any(
-                not met.isdisjoint(numbers) and not near.isdisjoint(self._storing[keeper])
-                for keeper, numbers in self._keepers.items()
-            )
+            self._stored[owner] = self._may_store(owner, self._keepers)
         return self._stored[owner]
+
+    def _may_store(self, owner: Element, keepers: Mapping[Element, Collection[int]]) -> bool:
+        """Tell whether one of these stores an instance in a test that has one: it names the class, or is handed one."""
+        met = self._met(owner)
+        if owner not in self._near:
+            self._near[owner] = self._callers(self._classes(owner)) | self.family(owner)
+        near = self._near[owner]
+        return any(
+            not met.isdisjoint(numbers)
+            and (_is_operator(keeper[1]) or not near.isdisjoint(self._handing(keeper)))
+            for keeper, numbers in keepers.items()
+        )
+
+    def _handing(self, keeper: Element) -> set[Element]:
+        """Give the functions that may hand a keeper what it stores: itself and its callers."""
+        if keeper not in self._hands:
+            self._hands[keeper] = self._callers([keeper])
+        return self._hands[keeper]
 
     def _callers(self, starts: Collection[Element]) -> set[Element]:
         """Give the functions that name elements, and those that name these; not through other classes."""
@@ -133,17 +148,33 @@ class Lasting:
         return found
 
     @functools.cached_property
-    def _keepers(self) -> dict[Element, frozenset[int]]:
-        """Give the functions that store something in a global, a class, a default or a cache, with the tests that ran them."""
-        found = {}
+    def _keepers(self) -> dict[Element, tuple[int, ...]]:
+        """Give what stores something where it stays: in a global, a class, a cache, or an object that lasts itself."""
+        found: dict[Element, tuple[int, ...]] = {}
+        objects: dict[Element, dict[Element, tuple[int, ...]]] = {}
         for path in self._index.files():
             for name, numbers in self._index.ran(path).items():
                 reasons = self._names.keeps_state(path, name)
                 if any(it and not it.startswith(_OBJECT) for it in reasons.split("; ")):
-                    found[path, name] = frozenset(numbers)
+                    found[path, name] = numbers
+                elif reasons:
+                    owner = (path, name.rpartition(".")[0])
+                    objects.setdefault(owner, {})[path, name] = numbers
+        for owner, writing in objects.items():
+            if self._made_outside(owner):
+                old = {it: n for it, n in writing.items() if not _is_maker(it[1])}
+                found.update(old)
+        while more := [owner for owner in objects if self._may_store(owner, found)]:
+            for owner in more:
+                found.update(objects.pop(owner))
         return found
 
-    @functools.cached_property
-    def _storing(self) -> dict[Element, frozenset[Element]]:
-        """Give with each of them the functions that may hand it what it stores."""
-        return {it: frozenset(self._callers([it])) for it in self._keepers}
+
+def _is_maker(qualname: str) -> bool:
+    return qualname.rpartition(".")[2] in _MAKING
+
+
+def _is_operator(qualname: str) -> bool:
+    """Tell a method that runs without being named, `__setitem__` say."""
+    name = qualname.rpartition(".")[2]
+    return name.startswith("__") and name.endswith("__") and name not in _MAKING

@@ -34,7 +34,6 @@ _MOST_DIFFERENT: Final = 2_000
 """Files: a run that differs in more says too little to be worth the reading."""
 _READERS: Final = 2
 """Tests that open a file by themselves; one alone may have opened it for all, into some cache that it fills."""
-_PLAIN: Final = frozenset(["property", "staticmethod", "classmethod", "pytest.fixture"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,20 +184,30 @@ def _shows_readers(path: str, scene: Scene, index: Index) -> bool:
     """Tell whether each test that depends on a file opened it: none was served by what another one kept of it."""
     readers = [n for n in index.opened(path) if index.contexts[n].context.startswith(TEST)]
     if len(readers) == 1 and not index.contexts[readers[0]].modules:
-        return _keeps_nothing(index.functions_of(readers[0]), scene)
+        return _keeps_nothing(_functions_of(readers[0], index), scene)
     return len(readers) >= _READERS
 
 
+def _functions_of(number: int, index: Index) -> dict[str, list[str]]:
+    """Give the functions that ran in a test, by file: the index has those of wider contexts alone."""
+    found: dict[str, list[str]] = {}
+    for path in index.files():
+        names = [name for name, numbers in index.ran(path).items() if number in numbers]
+        if names:
+            found[path] = names
+    return found
+
+
 def _keeps_nothing(ran: Mapping[str, Collection[str]], scene: Scene) -> bool:
-    """Tell whether functions leave nothing behind: none writes to what is not its own, or is kept by a decorator."""
-    shapes = scene.tree.shapes(list(ran))
-    for path, names in ran.items():
-        elements = _elements(shapes.get(path))
-        for name in names:
-            one = elements.get(name)
-            if one is None or one.writes or not _PLAIN.issuperset(one.decorators):
-                return False
-    return True
+    """Tell whether functions leave nothing behind that a later test may be served from."""
+    known = {*ran, *scene.graph.reached_from(ran)}
+    paths = [path for path in scene.layout.names if path in known and path not in scene.gone]
+    names = Names(scene.tree.shapes(paths), scene.layout, scene.imports, scene.graph)
+    return all(
+        path in known and not names.keeps_state(path, name)
+        for path, found in ran.items()
+        for name in found
+    )
 
 
 # --- a run, seen from head ----------------------------------------------------------------------------------------------

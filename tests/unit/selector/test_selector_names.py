@@ -584,7 +584,7 @@ def test_an_object_of_a_module_keeps_what_its_methods_write() -> None:
         kept.keeps_state("pkg/a.py", "C.put") == "writes to a C that lives as long as its module"
     )
     assert kept.keeps_state("pkg/a.py", "C.get") == ""
-    assert graph(pkg__a=source).keeps_state("pkg/a.py", "C.put") == ""
+    assert graph(pkg__a=source).keeps_state("pkg/a.py", "C.put") == "writes to a C"
 
 
 # --- what a name alone does not say ---------------------------------------------------------------------------------

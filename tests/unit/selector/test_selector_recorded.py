@@ -53,6 +53,12 @@ class Names:
     def is_function(self, path: str, qualname: str) -> bool:
         return bool(path) and "=" not in qualname
 
+    def makers(self, path: str, qualname: str) -> frozenset[tuple[str, str]]:
+        return frozenset({(path, f"{qualname}.__init__")})
+
+    def lives_on(self, path: str, qualname: str) -> bool:
+        return bool(path and qualname)
+
 
 def case(name: str, *functions: str, **facts: Any) -> Ran:
     ran: dict[str, list[str]] = {}
@@ -306,6 +312,81 @@ def test_an_object_that_outlives_its_module_is_seen_by_who_calls_its_methods() -
     )
     names = Names(
         state={("r.py", "Registry.add"): "writes to a Registry that lives as long as its module"}
+    )
+    assert choose(static(A, B), body("a.py::f"), run, names=names) == {A: (), B: ("finds",)}
+
+
+def test_an_object_that_only_tests_made_is_not_seen_by_others() -> None:
+    seen = ("a.py::f", "r.py::Registry.__init__", "r.py::Registry.add")
+    run = past(case(f"{A}::x", *seen), case(f"{B}::finds", "r.py::Registry.find"))
+    names = Names(
+        state={("r.py", "Registry.add"): "writes to a Registry"},
+        users={("a.py", "f"): [("r.py", "Registry.add")]},
+    )
+    assert choose(static(A, B), body("a.py::f"), run, names=names) == {A: ()}
+
+
+def test_an_object_that_a_shared_fixture_made_is_seen_by_others() -> None:
+    run = past(
+        Ran(context="fixture:conftest.py::shared", functions={"r.py": ("Registry.__init__",)}),
+        case(f"{A}::x", "a.py::f", "r.py::Registry.add"),
+        case(f"{B}::finds", "r.py::Registry.find"),
+        case(f"{B}::other", "r.py::helper"),
+    )
+    names = Names(
+        state={("r.py", "Registry.add"): "writes to a Registry"},
+        users={("a.py", "f"): [("r.py", "Registry.add")]},
+    )
+    assert choose(static(A, B), body("a.py::f"), run, names=names) == {A: (), B: ("finds",)}
+
+
+def test_an_object_that_a_test_stored_in_a_global_is_seen_by_others() -> None:
+    seen = ("a.py::f", "r.py::Registry.__init__", "r.py::Registry.add", "r.py::make")
+    run = past(
+        case(f"{A}::x", *seen),
+        case(f"{B}::finds", "r.py::Registry.find"),
+        case(f"{B}::other", "r.py::helper"),
+    )
+    names = Names(
+        state={
+            ("r.py", "Registry.add"): "writes to a Registry",
+            ("r.py", "make"): "writes the global _one",
+        },
+        users={
+            ("a.py", "f"): [("r.py", "Registry.add")],
+            ("r.py", "Registry"): [("r.py", "make")],
+        },
+    )
+    assert choose(static(A, B), body("a.py::f"), run, names=names) == {A: (), B: ("finds",)}
+
+
+def test_an_object_that_a_test_stored_in_one_that_lasts_is_seen_by_others() -> None:
+    run = past(
+        Ran(context="session:", functions={"c.py": ("Cache.__init__",)}, modules=("c.py",)),
+        case(f"{A}::x", "a.py::f", "r.py::Page.set", "c.py::Cache.__setitem__"),
+        case(f"{B}::finds", "r.py::Page.text"),
+        case(f"{B}::other", "r.py::helper"),
+    )
+    names = Names(
+        state={
+            ("r.py", "Page.set"): "writes to a Page",
+            ("c.py", "Cache.__setitem__"): "writes to a Cache",
+        },
+        users={("a.py", "f"): [("r.py", "Page.set")]},
+    )
+    assert choose(static(A, B), body("a.py::f"), run, names=names) == {A: (), B: ("finds",)}
+
+
+def test_what_a_test_leaves_comes_too_late_for_what_was_imported_before() -> None:
+    run = past(
+        Ran(context="session:", functions={"r.py": ("add",)}, modules=("r.py",)),
+        case(f"{A}::x", "a.py::f", "r.py::add"),
+        case(f"{B}::finds", "r.py::add"),
+        case(f"{B}::other", "r.py::helper"),
+    )
+    names = Names(
+        state={("r.py", "add"): "writes the global _all"},
+        users={("a.py", "f"): [("r.py", "add")]},
     )
     assert choose(static(A, B), body("a.py::f"), run, names=names) == {A: (), B: ("finds",)}
 

@@ -193,6 +193,12 @@ class Names:
             return f"writes the global _{qualname}"
         return "decorated with lru_cache" if function.cached else ""
 
+    def makers(self, path: str, qualname: str) -> frozenset[Name]:
+        raise AssertionError((path, qualname))  # there are no classes
+
+    def lives_on(self, path: str, qualname: str) -> bool:
+        raise AssertionError((path, qualname))
+
 
 def make_program(chance: random.Random) -> Program:
     """Make a program; every function calls only those made before it, so that it ends."""
