@@ -15,6 +15,7 @@ from presubmit.change.coedit import coedit_scores, read_edits
 from presubmit.change.diff import missing_objects, read_blobs
 from presubmit.change.repository import repository_id
 from presubmit.config import (
+    fill_in,
     make_config,
     project_files,
     read_project,
@@ -176,6 +177,25 @@ def read_all(options: RunOptions, environ: Mapping[str, str]) -> Reading:
         cache=cache_root(environ) / repository_id(change.common_dir) / circle,
         circle=circle,
     )
+
+
+def asks_upstream(reading: Reading, tree: TreeReader) -> bool:
+    """Tell whether upstream's jobs of a tree have a say in the options."""
+    has_workflows = any(path.startswith(".github/workflows/") for path in tree.blobs)
+    return reading.config.config.upstream != "no" and has_workflows
+
+
+def by_convention(reading: Reading, tree: TreeReader) -> Reading:
+    """Give the reading with the command that the tree's own files call for, where nothing else says one."""
+    from presubmit import convention  # noqa: PLC0415 - most projects have a pytest configuration
+
+    if "tests.command" in reading.config.origins:
+        return reading
+    found = convention.test_command(tree.blobs, tree.text)
+    if found is None:
+        return reading
+    config = fill_in(reading.config, {"tests.command": found})
+    return msgspec.structs.replace(reading, config=config)
 
 
 def _base_in_checkout(top: Path) -> str | None:

@@ -68,8 +68,8 @@ from presubmit.verdict import judge
 from presubmit.where import (
     NOWHERE,
     Where,
-    boot_id,
     at_place,
+    boot_id,
     find_where,
     history_path,
     open_lane_mirror,

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 class TreeReader:
     """Reads files of one commit, each once; its listing is had for less where a `later` one's is known."""
 
-    def __init__(
-        self, repository: Repository, commit: str, *, later: str | None = None
-    ) -> None:
+    def __init__(self, repository: Repository, commit: str, *, later: str | None = None) -> None:
         self._repository = repository
         self._commit = commit
         self._known: dict[str, bytes | None] = {}

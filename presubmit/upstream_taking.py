@@ -18,8 +18,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from presubmit import __version__, convention
-from presubmit.config import GUARDED_ON_HOST, fill_in
+from presubmit.config import GUARDED_ON_HOST
 from presubmit.errors import ConfigError, PresubmitError
+from presubmit.reading import asks_upstream, by_convention
 from presubmit.replay.job.house import find_here
 from presubmit.upstream.here import Here, Interpreter
 from presubmit.upstream_options import Options, Project, Taken, in_use, take, with_upstream
@@ -57,9 +58,8 @@ def take_options(
     On the host, what runs with the user's rights is taken as the base has it, without --trust-head.
     """
     tree = reading.base_reader if of_base else reading.head_reader
-    has_workflows = any(path.startswith(".github/workflows/") for path in tree.blobs)
-    if reading.config.config.upstream == "no" or not has_workflows:
-        return _by_convention(reading, tree), Taken()
+    if not asks_upstream(reading, tree):
+        return by_convention(reading, tree), Taken()
     names = read_names(reading)
     here, problem = _find_here(reading, options, where, environ, names)
     taken = _of_tree(reading, names, here, history, of_base=of_base)
@@ -69,18 +69,7 @@ def take_options(
     if problem:
         taken = msgspec.structs.replace(taken, problems=(*taken.problems, problem))
     config = with_upstream(reading.config, taken)
-    return _by_convention(msgspec.structs.replace(reading, config=config), tree), taken
-
-
-def _by_convention(reading: Reading, tree: Tree) -> Reading:
-    """Give the reading with the command that the tree's own files call for, where nothing else says one."""
-    if "tests.command" in reading.config.origins:
-        return reading
-    found = convention.test_command(tree.blobs, tree.text)
-    if found is None:
-        return reading
-    config = fill_in(reading.config, {"tests.command": found})
-    return msgspec.structs.replace(reading, config=config)
+    return by_convention(msgspec.structs.replace(reading, config=config), tree), taken
 
 
 def guarded(head: Taken, base: Taken) -> Taken:

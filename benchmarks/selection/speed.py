@@ -60,14 +60,14 @@ def make_tree(work: Path, packages: list[str]) -> Path:
     return tree
 
 
-def edit(tree: Path, value: int) -> None:
-    """Change the body of one function in the middle of the import graph."""
+def edit(tree: Path, old: str, new: str) -> None:
+    """Change one function in the middle of the import graph."""
     subprocess.run(("git", "checkout", "-q", "--", EDITED), cwd=tree, check=True)
     path = tree / EDITED
-    text = path.read_text("utf-8")
-    path.write_text(
-        text.replace("def isprime(n):", f"def isprime(n):\n    n = n + {value} - {value}", 1)
-    )
+    before, start, after = path.read_text("utf-8").partition("def isprime(n):")
+    if old not in after:
+        sys.exit(f"{EDITED} has changed: {old!r} is not in isprime")
+    path.write_text(before + start + after.replace(old, new, 1))
 
 
 def measure(tree: Path, cache: Path, name: str) -> None:
@@ -108,12 +108,15 @@ def main() -> None:
     for name in ("selection.db", "selection.db-wal", "selection.db-shm"):
         (tree / ".git" / "presubmit" / name).unlink(missing_ok=True)
     cache = options.work / "cache"
-    edit(tree, 1)
+    edit(tree, "n = as_int(n)", "n = as_int(n) + 1 - 1")
     measure(tree, cache, "cold")
     for _ in range(3):
         measure(tree, cache, "warm")
-    edit(tree, 2)
+    edit(tree, "n = as_int(n)", "n = as_int(n) + 2 - 2")
     measure(tree, cache, "another edit")
+    edit(tree, "Test if n is", "Test whether n is")
+    for name in ("docstring", "warm"):
+        measure(tree, cache, name)
 
 
 if __name__ == "__main__":

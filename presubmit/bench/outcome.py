@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from presubmit.bench.values import Word
+from presubmit.bench.values import Trouble, Word
 from presubmit.values import Finding, Outcome, Value, counted
 
 if TYPE_CHECKING:
-    from presubmit.bench.values import Comparison, Result
+    from presubmit.bench.values import Broken, Comparison, Result
 
 
 class End(Value, frozen=True, kw_only=True):
@@ -42,12 +42,14 @@ def judge_comparison(comparison: Comparison, *, strict: bool = False) -> End:
             file=_file_of(broken.id, comparison),
         )
         for broken in measured.broken
-        if broken.side == "head" and not comparison.self_test
+        if broken.side == "head"
+        and broken.trouble is not Trouble.SKIPPED
+        and not comparison.self_test
     )
     cut = ""
     chosen = measured.results or measured.broken or measured.unmeasured
     unsure = [it for it in measured.results if it.word is Word.UNSURE]
-    if chosen and not measured.results and not comparison.new:
+    if chosen and not measured.results and not _is_settled(comparison):
         cut = f"nothing was measured: {_why_nothing(comparison)}"
     elif measured.unmeasured:
         cut = f"{counted(len(measured.unmeasured), 'benchmark')} not measured: {measured.stopped or 'no time'}"
@@ -77,7 +79,8 @@ def in_words(comparison: Comparison) -> str:
     parts += [
         f"{number} {what}"
         for number, what in (
-            (sum(it.side != "base" for it in measured.broken), "failed"),
+            (sum(_has_failed(it) for it in measured.broken), "failed"),
+            (sum(it.trouble is Trouble.SKIPPED for it in measured.broken), "skipped"),
             (len(comparison.new), "new"),
             (len(measured.unmeasured), "not measured"),
         )
@@ -89,6 +92,17 @@ def in_words(comparison: Comparison) -> str:
     if parts:
         return ", ".join(parts)
     return "none runs what changed" if comparison.considered else "there are none"
+
+
+def _is_settled(comparison: Comparison) -> bool:
+    """Tell whether all that was chosen is new, or left out by its own suite: then nothing is missing."""
+    measured = comparison.measured
+    return not measured.unmeasured and not any(_has_failed(it) for it in measured.broken)
+
+
+def _has_failed(broken: Broken) -> bool:
+    """Tell whether it is a failure at all: what only head has is new, and a suite may leave out what it likes."""
+    return broken.side != "base" and broken.trouble is not Trouble.SKIPPED
 
 
 def _finding(result: Result) -> Finding:

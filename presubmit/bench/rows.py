@@ -104,5 +104,5 @@ def answer(result: Result) -> str:
 
 def clocks_of(results: tuple[Result, ...]) -> str:
     """Name the clocks that were used, the most frequent first."""
-    used = [it.clock for it in results if it.clock is not Clock.VALUE]
+    used = [str(it.clock) for it in results if it.clock is not Clock.VALUE]
     return ", ".join(sorted(dict.fromkeys(used), key=used.count, reverse=True))

@@ -71,7 +71,7 @@ class Tally:
         ratios = self.log_ratios(self.clock)
         if len(ratios) > before and is_look(len(ratios), self._settings):
             self.word = decide(ratios, self._settings).word
-        elif len(self.pairs) >= self._settings.looks[-1]:
+        if self.word is None and len(self.pairs) >= self._settings.looks[-1]:
             self.word = Word.UNSURE
         return self.word is not None
 

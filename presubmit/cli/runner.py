@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from presubmit.reading import asks_upstream, by_convention
 from presubmit.selector.layout import CONFIG_NAMES, make_settings
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ def with_runner(
     """Take over what upstream's jobs say, unless the project has a pytest configuration: that costs 0.2 s."""
     if "tests.command" in reading.config.origins or _configures_pytest(reading):
         return reading
+    if not asks_upstream(reading, reading.head_reader):
+        return by_convention(reading, reading.head_reader)
     from presubmit.upstream_taking import take_options  # noqa: PLC0415 - see above
 
     return take_options(reading, options, None, environ, history)[0]

@@ -17,13 +17,21 @@ from presubmit.bench.outcome import judge_comparison
 from presubmit.bench.rows import row_of
 from presubmit.bench.same import same_build
 from presubmit.bench.stage import Pinning
-from presubmit.bench.values import BENCH_FILE, Comparison, Machine, Measured, SideFacts, Word
+from presubmit.bench.values import (
+    BENCH_FILE,
+    Comparison,
+    Machine,
+    Measured,
+    SideFacts,
+    Trouble,
+    Word,
+)
 from presubmit.container import attach
-from presubmit.container.host import HostBox
+from presubmit.container.box import DockerBox
 from presubmit.replay.assignment import BENCH, BESIDE
+from presubmit.replay.bench_sides import BoxSide, HostSide
 from presubmit.replay.events import write_event
 from presubmit.replay.steps import in_environment
-from presubmit.bench.talk import BoxSide, HostSide
 from presubmit.values import StepResult, assigned, counted, encode
 
 if TYPE_CHECKING:
@@ -110,6 +118,7 @@ class _Run:
         if not self.chosen:
             return
         self.place.say(f"measuring {counted(len(self.chosen), 'benchmark')}")
+        lane = self.place.lane
         try:
             self.measured = measure(
                 (self._side("base"), self._side("head")),
@@ -120,7 +129,9 @@ class _Run:
                 renew=lambda: (self._side("again.base"), self._side("again.head")),
                 now=time.monotonic,
                 stop=lambda: False,
-                pinning=Pinning(core=self.core, watch=self.work.watch),
+                pinning=Pinning(
+                    core=self.core, watch=self.work.watch, scratch=f"{lane.output}/bench"
+                ),
             )
         except _SameBuildError:
             self.same = True
@@ -189,9 +200,9 @@ class _Run:
         python = f"{lane.environment}/venv/bin/python"
         command = in_environment(lane.environment, (python, "-c", _WORKER))
         env = _environment(lane, self.work)
-        if isinstance(box, HostBox):
-            return HostSide(name, command, cwd=lane.source, env=env)
-        return BoxSide(name, box, command, cwd=lane.source, env=env)
+        if isinstance(box, DockerBox):
+            return BoxSide(name, box, command, cwd=lane.source, env=env)
+        return HostSide(name, command, cwd=lane.source, env=env)
 
     def close(self) -> None:
         """Let go of the boxes that this step attached to."""
@@ -214,7 +225,11 @@ class _Run:
             considered=len(self.listed.benches),
             skipped=self.skipped,
             measured=self._measured(),
-            new=tuple(it.id for it in self.measured.broken if it.side == "base"),
+            new=tuple(
+                it.id
+                for it in self.measured.broken
+                if it.side == "base" and it.trouble is not Trouble.SKIPPED
+            ),
             removed=self.work.removed,
             problems=tuple(dict.fromkeys(self.problems)),
             same_build=self.same,

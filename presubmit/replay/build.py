@@ -102,7 +102,9 @@ def lacks_beside(environment: str | Path, work: Build) -> bool:
         return False
     there = Path(environment) / BESIDE
     wanted = list(work.beside)
-    return there.is_symlink() or not there.is_dir() or read_stamp(environment).get("beside") != wanted
+    return (
+        there.is_symlink() or not there.is_dir() or read_stamp(environment).get("beside") != wanted
+    )
 
 
 def run_build(bench: Bench, work: Build) -> StepResult:
@@ -116,9 +118,7 @@ def run_build(bench: Bench, work: Build) -> StepResult:
         if work.otherwise is None or stopped.network:
             return stopped.result
         why = f"what upstream installs cannot be installed here: {stopped.result.reason}"
-        otherwise = msgspec.structs.replace(
-            work.otherwise, record=work.record, beside=work.beside
-        )
+        otherwise = msgspec.structs.replace(work.otherwise, record=work.record, beside=work.beside)
         builder = _Builder(bench, otherwise, notes=(why,))
         try:
             modules = builder.build(before)

@@ -137,7 +137,9 @@ def _run_step(assignment: Assignment, step: PlanStep, box: Box) -> StepResult:
     return result
 
 
-def _do(bench: Bench, step: PlanStep) -> StepResult:
+def _do(  # noqa: PLR0911 - one line a kind of work
+    bench: Bench, step: PlanStep
+) -> StepResult:
     """Do the step; each kind is loaded by the sessions that do it, which saves the others a tenth of a second."""
     match step.work:
         case Tests() as work:

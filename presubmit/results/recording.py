@@ -158,7 +158,9 @@ def _fault(lines: Iterable[_Line]) -> str:
     if not starts:
         return why
     if not {line.core for line in starts} <= CORES:
-        return f"not recorded by one of {', '.join(sorted(CORES))}, but by a core that loses contexts"
+        return (
+            f"not recorded by one of {', '.join(sorted(CORES))}, but by a core that loses contexts"
+        )
     if len({(line.core, line.python, line.environment) for line in starts}) > 1:
         return "the recorded processes had different environments"
     return ""

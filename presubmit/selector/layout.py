@@ -149,7 +149,9 @@ def make_layout(
         plugins=tuple(
             sorted({*settings.plugins, *project.pytest_plugins, *_loaded(python, settings)})
         ),
-        type_tests=tuple(it for it in paths if fnmatch.fnmatchcase(it, "*mypy*.y*ml")),
+        type_tests=tuple(
+            it for it in paths if "mypy" in it and fnmatch.fnmatchcase(it, "*mypy*.y*ml")
+        ),
         problems=tuple(dict.fromkeys((*problems, *project.problems))),
     )
 
@@ -173,12 +175,12 @@ def is_test(path: str, settings: PytestSettings) -> bool:
     if name in {"conftest.py", "__init__.py"} or not entered:
         return False
     if is_python(path):
-        if any(_matches(path, pattern) for pattern in settings.python_files):
+        if _matches(path, name, settings.python_files):
             return True
         if settings.doctest_modules and name not in {"setup.py", "__main__.py"}:
             return not settings.testpaths or any(_below(path, it) for it in settings.testpaths)
         return False
-    return any(_matches(path, pattern) for pattern in settings.doctest_globs)
+    return _matches(path, name, settings.doctest_globs)
 
 
 def _is_collected(path: str, collects: Collects, entered: frozenset[str]) -> bool:
@@ -257,11 +259,23 @@ def _not_entered(folder: str, patterns: tuple[str, ...]) -> bool:
     return False
 
 
-def _matches(path: str, pattern: str) -> bool:
-    """Match as pytest does: a pattern with a slash against the path's end, else against the name."""
-    if "/" in pattern:
-        return fnmatch.fnmatchcase(f"/{path}", f"*/{pattern.lstrip('/')}")
-    return fnmatch.fnmatchcase(posixpath.basename(path), pattern)
+@functools.lru_cache(maxsize=64)
+def _patterns(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile patterns as pytest takes them: without a slash for a file's name, with one for its path's end."""
+    names = [it for it in patterns if "/" not in it]
+    ends = [f"*/{it.lstrip('/')}" for it in patterns if "/" in it]
+    return _any_of(names), _any_of(ends)
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    # Nothing matches where there is no pattern.
+    return re.compile("|".join(fnmatch.translate(it) for it in patterns) or r"(?!)")
+
+
+def _matches(path: str, name: str, patterns: tuple[str, ...]) -> bool:
+    """Match a path with several patterns in one go: this is asked of every file of the tree."""
+    names, ends = _patterns(patterns)
+    return names.match(name) is not None or ends.match(f"/{path}") is not None
 
 
 def _below(path: str, pattern: str) -> bool:

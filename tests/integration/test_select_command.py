@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,48 @@ def repo(make_repo: MakeRepo) -> Repo:
     made.with_upstream()
     made.write({"src/pkg/a.py": PROJECT["src/pkg/a.py"].replace("return 1", "return 10")})
     return made
+
+
+# --- start-up -------------------------------------------------------------------------------------------------------
+
+MOST_GIT_PROCESSES = 37
+
+
+def test_a_warm_selection_starts_few_git_processes(repo: Repo, tmp_path: Path) -> None:
+    real = shutil.which("git")
+    count = tmp_path / "count"
+    stub = tmp_path / "bin" / "git"
+    stub.parent.mkdir()
+    stub.write_text(f'#!/bin/sh\necho >> "{count}"\nexec "{real}" "$@"\n')
+    stub.chmod(0o755)
+    presubmit(repo.path, "select")
+    done = presubmit(repo.path, "select", PATH=f"{stub.parent}{os.pathsep}{os.environ['PATH']}")
+    assert done.output.splitlines() == ["tests/test_a.py", "tests/test_b.py"]
+    assert 0 < len(count.read_text().splitlines()) <= MOST_GIT_PROCESSES
+
+
+def test_a_selection_of_python_loads_neither_engine_nor_runner_nor_readers_of_c(
+    repo: Repo,
+) -> None:
+    code = (
+        "import sys; from presubmit.cli import run; run(['select']);"
+        "print([it for it in sys.modules if it.partition('.')[0] in"
+        " {'docker', 'nox', 'git', 'rich', 'yaml', 'ruamel', 'requests', 'multiprocessing',"
+        " 'statistics'} or it in {'presubmit.selector.native.csource',"
+        " 'presubmit.selector.native.static', 'presubmit.selector.recorded_scene',"
+        " 'presubmit.run'}], file=sys.stderr)"
+    )
+    repo.write({"pytest.ini": "[pytest]\n"})
+    repo.commit()
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=repo.path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
 
 
 # --- select ---------------------------------------------------------------------------------------------------------

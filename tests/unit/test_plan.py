@@ -185,11 +185,6 @@ def test_tier_quick_tests_a_native_project_where_tests_are_asked_for_by_name() -
     assert ids(made) == ["lint.1", "lint.2", "build.1", "tests.1"]
 
 
-def test_tier_full_says_that_benchmarks_are_not_run() -> None:
-    assert plan(CHANGE, CHOSEN, tier=Tier.FULL).unavailable
-    assert plan(CHANGE, CHOSEN).unavailable == ()
-
-
 def test_a_change_of_documents_alone_is_neither_built_nor_tested_and_that_is_said() -> None:
     made = plan(changed("README.md"), NONE)
     assert ids(made) == []
@@ -830,7 +825,7 @@ def test_every_need_of_a_step_is_a_step_before_it() -> None:
 def test_step_ids_begin_with_their_role() -> None:
     of = facts(definitions=(definition("src/x/a.py"),), doctests=True)
     made = plan(CHANGE, CHOSEN, of=of)
-    assert {role.value for role in Role} - {"upstream"} == {
+    assert {role.value for role in Role} - {"upstream", "bench"} == {
         one.id.partition(".")[0] for one in made.steps
     }
     assert [str(one.role) for one in made.steps] == [

@@ -6,12 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from test_plan import NATIVE, NONE, changed, chosen, config, facts, ids, plan, shards, step
 
 from presubmit import values
 from presubmit.plan import SECOND_RUN, planned_tests
 from presubmit.selector.shards import Shard
 from presubmit.values import Mode, Plan, PureTwin, Selection, Tier
+from tests.unit.test_plan import (
+    NATIVE,
+    NONE,
+    changed,
+    chosen,
+    config,
+    facts,
+    ids,
+    plan,
+    shards,
+    step,
+)
 
 if TYPE_CHECKING:
     from presubmit.config import Sourced

@@ -20,7 +20,9 @@ __all__ = ["BARE", "REQUIREMENTS", "prepare", "select"]
 
 REQUIREMENTS: tuple[str, ...] = ()
 BARE = True
-SAID = re.compile(r"recorded ([\d,]+) tests in ([\d.]+) s(?: \(plain ([\d.]+) s\))?")
+SAID = re.compile(
+    r"recorded ([\d,]+) tests(?: \([\d,]+ cases\))? in ([\d.]+) s(?: \(plain ([\d.]+) s\))?"
+)
 
 
 def prepare(side: Side, work: Path) -> Prepared:

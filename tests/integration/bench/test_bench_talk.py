@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from presubmit.bench.measure import measure
-from presubmit.bench.talk import BoxSide, HostSide
 from presubmit.bench.values import Adapter, Bench, Settings, Suite, Word
 from presubmit.container.model import BoxSpec
 from presubmit.errors import EngineError
+from presubmit.replay.bench_sides import BoxSide, HostSide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,6 +8,7 @@ from presubmit.change import read_repository
 from presubmit.change.diff import (
     holds_word,
     list_tree,
+    list_tree_before,
     missing_objects,
     read_blobs,
     read_changed_files,
@@ -31,6 +32,23 @@ def test_every_one_of_1500_renames_is_found(make_repo: MakeRepo) -> None:
     found = read_changed_files(read_repository(repo.path), base, head)
     assert len(found) == 1500
     assert {file.status for file in found} == {FileStatus.RENAMED}
+
+
+def test_a_listing_is_had_from_that_of_a_later_commit(make_repo: MakeRepo) -> None:
+    repo = make_repo({"a.py": "x\n", "gone.py": "1\n", "old.py": "moved\n" * 9, "d/f.py": "1\n"})
+    base = repo.git("rev-parse", "HEAD")
+    (repo.path / "gone.py").unlink()
+    (repo.path / "old.py").rename(repo.path / "new.py")
+    (repo.path / "a.py").chmod(0o755)
+    (repo.path / "d" / "f.py").unlink()
+    (repo.path / "d").rmdir()
+    (repo.path / "d").write_text("a file in place of a folder\n")
+    (repo.path / "lat\udce9 \n.py").write_text("x = 1\n")
+    head = repo.commit()
+    repository = read_repository(repo.path)
+    assert list_tree(repository, head).keys() != list_tree(repository, base).keys()
+    assert list_tree_before(repository, base, head) == list_tree(repository, base)
+    assert list_tree_before(repository, head, base) == list_tree(repository, head)
 
 
 def test_modes_types_and_undecodable_names_are_found(make_repo: MakeRepo) -> None:

@@ -242,6 +242,13 @@ def test_what_outlives_a_call_is_noted(code: str, written: str) -> None:
     assert written in elements(code)["f"].writes
 
 
+def test_a_variable_that_is_set_many_times_is_followed_once_for_all_orders() -> None:
+    # In every order of the assignments this would be 60 to the power of 6 steps.
+    steps = "".join(f"    x = step_{n}.turn(x or y)\n    y = x\n" for n in range(60))
+    written = elements(f"def f(x):\n    y = x\n{steps}    x.append(HELD)\n")["f"].writes
+    assert {"passes step_0", "passes step_59"} <= set(written)
+
+
 def test_a_value_that_is_only_stored_does_not_run() -> None:
     found = shape("TABLE = {'a': f}\nX = g(h)\n")
     assert found.elements[0].head_uses == ("g", "h")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from presubmit.runners.pytest import PLUGIN
 from presubmit.replay.job.narrowing import Narrowing
 from presubmit.replay.job.values import Conclusion
 from presubmit.replay.lanes import plugin_folder
+from presubmit.runners.pytest import PLUGIN
 
 if TYPE_CHECKING:
     from tests.unit.replay.job.conftest import Ran, RunCell

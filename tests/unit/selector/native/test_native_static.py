@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING
 
 import pytest
 
 from presubmit.selector.native.reach import owners
 from presubmit.selector.native.static import read_native
-from presubmit.selector.native.values import NativeMap
+
+if TYPE_CHECKING:
+    from presubmit.selector.native.values import NativeMap
 
 
 def read(files: dict[str, str]) -> NativeMap:
