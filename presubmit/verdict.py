@@ -60,7 +60,7 @@ def judge(
     results = tuple(results)
     failures = [
         msgspec.structs.replace(
-            f, repro=re.sub(r"^presubmit (run|replay)", rf"\g<0>{flags}", f.repro)
+            f, repro=re.sub(r"^presubmit (run|replay|bench)", rf"\g<0>{flags}", f.repro)
         )
         for result in results
         for f in _failures(result, results, base, touched, renamed)
@@ -326,6 +326,8 @@ def _finding_failure(
     finding: Finding, result: StepResult, label: FailureClass, found: str, detail: str
 ) -> Failure:
     where = f"{finding.file}:{finding.line}" if finding.line else finding.file
+    if result.role is Role.BENCH:
+        where, found = "", "measured"
     code = f"{finding.code} " if finding.code else ""
     return Failure(
         kind=finding.kind,
@@ -337,7 +339,9 @@ def _finding_failure(
         detail=detail,
         file=finding.file,
         line=finding.line,
-        repro=_repro(result),
+        repro=_repro(result)
+        if result.role is not Role.BENCH
+        else f"presubmit bench --only {shlex.quote(finding.subject)}",
     )
 
 

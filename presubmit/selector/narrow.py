@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Chain = tuple[str, ...]
 
 _MOST: Final = 3_000
-"""Files through which names are followed: each takes some 60 kB of memory, and 5 ms the first time."""
+"""Files through which names are followed: 5,900 of them take 12 CPU seconds and 590 MB, all warm, against 1 and 170."""
 _FEW: Final = 40
 """Changed elements that are followed one by one."""
 
