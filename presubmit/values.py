@@ -422,8 +422,6 @@ class Benchmarks(Value, frozen=True, kw_only=True, tag="benchmarks"):
     """An `unsure` answer leaves the step incomplete."""
     counts: str = "auto"
     """Instruction counts: `auto` (where they can be had), `yes`, `no`."""
-    profile: str = ""
-    """The benchmark of which both sides are profiled."""
     watch: tuple[str, ...] = ()
     """Top-level modules of the project: both sides prove which files of them they loaded."""
     changed: tuple[str, ...] = ()

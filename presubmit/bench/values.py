@@ -69,7 +69,6 @@ class BenchAsk(Value, frozen=True, kw_only=True):
     self_test: bool = False
     """The base against a second copy of itself."""
     counts: str = "auto"
-    profile: str = ""
     strict: bool = False
     """`unsure` is not enough for a green end."""
 

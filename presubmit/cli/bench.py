@@ -66,9 +66,6 @@ class Share(click.ParamType[float]):
     "--aa", is_flag=True, help="Compare the base with itself: this machine's false alarms."
 )
 @click.option(
-    "--profile", metavar="NAME", default="", help="Then profile one benchmark on both sides."
-)
-@click.option(
     "--history", metavar="NAME", help="Print what was measured of one before; run nothing."
 )
 @click.option("--fresh", is_flag=True, help="Build from a clean tree, reuse nothing built before.")
@@ -89,7 +86,6 @@ def bench(
     strict: bool,
     counts: bool | None,
     aa: bool,
-    profile: str,
     history: str | None,
     **values: Any,  # noqa: ANN401 - click's parameters
 ) -> int:
@@ -115,10 +111,8 @@ def bench(
 
     if history is not None:
         return print_history(history)
-    if aa and (every or strict or profile):
-        raise UsageError(
-            "--aa compares the base with itself", hint="leave --all, --strict and --profile out"
-        )
+    if aa and (every or strict):
+        raise UsageError("--aa compares the base with itself", hint="leave --all and --strict out")
     told = {"bench.budget": budget, "bench.fail_above": fail_above}
     options = make_options(values)
     options = msgspec.structs.replace(
@@ -132,7 +126,6 @@ def bench(
             self_test=aa,
             strict=strict,
             counts={None: "auto", True: "yes", False: "no"}[counts],
-            profile=profile,
         ),
         config={**options.config, **{name: it for name, it in told.items() if it is not None}},
     )

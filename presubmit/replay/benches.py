@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.bench import progress
+from presubmit.bench.counting import both, count_suite, worth_counting
 from presubmit.bench.listing import Listed, list_suite, trace_suite
 from presubmit.bench.measure import measure
 from presubmit.bench.narrowing import in_change, matching
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from presubmit.bench.talk import Side
-    from presubmit.bench.values import Bench, Result
+    from presubmit.bench.values import Bench, Counted, Result
     from presubmit.container.model import Box
     from presubmit.replay.assignment import Lane
     from presubmit.replay.steps import Bench as Place
@@ -53,6 +55,16 @@ _THREADS: Final = (
 )
 _WORKER: Final = "import sys; sys.path[:] = [it for it in sys.path if it]; from presubmit_bench.__main__ import main; main()"
 """Not `-m`: that puts the tree first on the path, and `-P` is not there before Python 3.11."""
+
+
+_PERF: Final = ()
+_VALGRIND: Final = (
+    *("setarch", "-R", "valgrind", "--quiet", "--tool=callgrind"),
+    *("--instr-atstart=no", "--collect-atstart=no"),
+)
+"""With fixed addresses, since a count may depend on them (facts/bench.md, section 2)."""
+OUT: Final = "PRESUBMIT_BENCH_CALLGRIND"
+"""Tells the worker that it runs under callgrind, and where that writes."""
 
 
 class _SameBuildError(Exception):
@@ -135,6 +147,69 @@ class _Run:
             )
         except _SameBuildError:
             self.same = True
+            return
+        self._count(suites)
+
+    def _count(self, suites: list[Suite]) -> None:
+        """Count instructions where that helps: perf events where the machine has them, else valgrind."""
+        wanted = worth_counting(self.measured.results, asked=self.work.counts)
+        if not wanted or self.measured.stopped == "interrupted":
+            return
+        self.place.say(f"counting instructions of {counted(len(wanted), 'benchmark')}")
+        found: dict[str, Counted] = {}
+        for suite in suites:
+            mine = [
+                it
+                for it in wanted
+                if (it.bench.root, it.bench.adapter) == (suite.root, suite.adapter)
+            ]
+            if not mine:
+                continue
+            counts = self._counts(suite, mine, _PERF)
+            if self._has_valgrind and not any(it.head is not None for it in counts.values()):
+                counts = self._counts(suite, mine, _VALGRIND)
+            found |= counts
+        self.measured = msgspec.structs.replace(
+            self.measured,
+            results=tuple(
+                msgspec.structs.replace(it, instructions=found.get(it.bench.id))
+                for it in self.measured.results
+            ),
+        )
+        reasons = {it.why for it in found.values() if it.head is None and it.why}
+        if reasons and self.work.counts == "yes":
+            self.problems.append(f"instructions not counted: {'; '.join(sorted(reasons))}")
+
+    def _counts(
+        self, suite: Suite, results: list[Result], under: tuple[str, ...]
+    ) -> dict[str, Counted]:
+        """Count on both sides, one after the other."""
+        lane = self.place.lane
+        env = {OUT: f"{lane.output}/callgrind"} if under == _VALGRIND else {}
+        if under == _VALGRIND:
+            under = (*under, f"--callgrind-out-file={lane.output}/callgrind.%p")
+        sides = {
+            name: count_suite(
+                self._side(name, under=under),
+                suite,
+                results,
+                core=self.core,
+                env=env,
+                check=lambda: None,
+            )
+            for name in ("base", "head")
+        }
+        names = [it.bench.id for it in results]
+        return {it: both(sides["base"].get(it), sides["head"].get(it)) for it in names}
+
+    @functools.cached_property
+    def _has_valgrind(self) -> bool:
+        done = self.place.box.exec(
+            ("sh", "-c", "command -v valgrind && command -v setarch"),
+            log=self.place.log,
+            timeout=30.0,
+        )
+        return done.ok
 
     def _wanted(self, suite: Suite) -> Suite | None:
         """Keep of a suite the files that the change can reach."""
@@ -191,14 +266,14 @@ class _Run:
 
     # --- sides ------------------------------------------------------------------------------------------------------
 
-    def _side(self, which: str) -> Side:
+    def _side(self, which: str, *, under: tuple[str, ...] = ()) -> Side:
         lane = self.lanes[which]
         if which not in self.boxes:
             self.boxes[which] = attach(lane.box)
         box = self.boxes[which]
         name = which.rpartition(".")[2]
         python = f"{lane.environment}/venv/bin/python"
-        command = in_environment(lane.environment, (python, "-c", _WORKER))
+        command = in_environment(lane.environment, (*under, python, "-c", _WORKER))
         env = _environment(lane, self.work)
         if isinstance(box, DockerBox):
             return BoxSide(name, box, command, cwd=lane.source, env=env)

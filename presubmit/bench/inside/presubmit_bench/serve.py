@@ -92,7 +92,7 @@ def value(work):
 
 def count(work, loops):
     """Count the instructions of so many calls; gives those of one, or why they are not known."""
-    empty, counter = Counter(), Counter()
+    empty = Counter()
     why = empty.why
     if work.elsewhere and empty.tool == "valgrind":
         why = "it runs in a process of its own"
@@ -102,6 +102,7 @@ def count(work, loops):
         empty.stop()
         empty.end()
         gc.collect()
+        counter = Counter()  # not before: callgrind stops with the end of one
         made = work.run(loops, counter)
         counter.end()
         why = counter.why
