@@ -15,9 +15,7 @@ ASV_RUNNER: Final = "asv_runner>=0.2.1,<0.3"
 """It reads asv's suites; of it the discovery and the benchmark classes are used."""
 
 
-def bench_steps(
-    work: Benchmarks | None, left_out: list[str], *, on_path: bool
-) -> list[PlanStep]:
+def bench_steps(work: Benchmarks | None, left_out: list[str], *, on_path: bool) -> list[PlanStep]:
     """Give the step where the change can reach a benchmark; else say why there is none."""
     if work is None:
         return []

@@ -201,7 +201,8 @@ def test_a_build_is_whole_where_every_module_that_it_gave_is_known() -> None:
 def test_damage_makes_a_build_neither_whole_nor_exact() -> None:
     torn = BuildFacts(made_from={SO: ("a.o",), "a.o": ("a.c",)}, problems=("torn",))
     found = made(torn, "a.c", names=("pkg._x",))
-    assert not (found.whole or found.headers)
+    assert not found.whole
+    assert not found.headers
 
 
 # --- with the build files -------------------------------------------------------------------------------------------
