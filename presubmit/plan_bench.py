@@ -11,7 +11,7 @@ from presubmit.values import Adapter, Benchmarks, Build, PlanStep, Role, counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ASV_RUNNER: Final = "asv_runner>=0.2.1,<0.3"
+ASV_RUNNER: Final = "asv_runner>=0.2,<0.4"
 """It reads asv's suites; of it the discovery and the benchmark classes are used."""
 
 

@@ -110,6 +110,8 @@ def trace_suite(
         for heard in _heard(talk, suite.timeout + _LIST_SECONDS):
             check()
             match heard:
+                case {"say": "ran", "elsewhere": True}:
+                    pass  # what ran in its other processes was not seen
                 case {"say": "ran", "id": str(name), "functions": dict(functions)}:
                     found[name] = Ran(
                         functions={

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -250,3 +251,18 @@ def test_the_files_that_were_loaded_are_proved(make: Callable[..., Tree]) -> Non
     (proof,) = tree.run([f"{FILE}::test_x"], TURNS, watch=["pkg"]).one("end")["proof"]
     assert (proof["module"], proof["file"]) == ("pkg", "src/pkg/__init__.py")
     assert len(proof["blob"]) == 40
+
+
+def test_functions_of_an_installed_copy_have_the_path_of_the_source(
+    make: Callable[..., Tree], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    tree = make("""\
+        from pkg import add
+        def test_add(benchmark): benchmark(add, 3)
+        """)
+    site = tmp_path_factory.mktemp("env") / "site-packages"
+    shutil.copytree(tmp_path / "src", site)
+    tree.path[1] = site
+    ran = tree.trace([f"{FILE}::test_add"], "pkg").one("ran")
+    assert "add" in ran["functions"]["src/pkg/__init__.py"]
+    assert "src/pkg/__init__.py" in ran["files"]

@@ -34,6 +34,7 @@ class Trace:
         self._codes = self._shared
         self._names = {}
         self._folders = None
+        self._kept = {}
         self._processes = 0
         self._begun = ""
         sys.addaudithook(self._heard)
@@ -58,8 +59,7 @@ class Trace:
         self._to(self._shared)
         found = {}
         for code in self._own | self._shared:
-            file = self._place(code.co_filename)
-            if file:
+            for file in self._places(code.co_filename):
                 found.setdefault(file, set()).add(self._name(code))
         return {file: sorted(names) for file, names in sorted(found.items())}
 
@@ -95,7 +95,7 @@ class Trace:
     def files(self):
         """Give the files of the project that are loaded by now."""
         paths = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-        return sorted({place for place in map(self._place, filter(None, paths)) if place})
+        return sorted({place for path in paths if path for place in self._places(path)})
 
     def _heard(self, event, _):
         if event in _STARTS:
@@ -109,21 +109,40 @@ class Trace:
         if event == "call":
             self._codes.add(frame.f_code)
 
-    def _place(self, path):
-        """Give a file as the tree knows it; one that is installed elsewhere by its path from the import path on."""
+    def _places(self, path):
+        """Give a file as the tree knows it; for one that is installed elsewhere, every file of the tree that it can be a copy of."""
         # Some modules have names like `_ops.py` that are no files at all.
         if not isinstance(path, str) or not os.path.isabs(path):
-            return ""
+            return []
         place = in_tree(path, self._tree)
-        if not os.path.isabs(place):
-            # An environment may lie in the tree.
-            parts = place.split(os.sep)
-            if "site-packages" not in parts:
-                return place
-        for folder, root in self._roots():
-            if os.path.realpath(path).startswith(folder):
-                return os.path.relpath(os.path.realpath(path), root)
-        return ""
+        if not os.path.isabs(place) and "site-packages" not in place.split(os.sep):
+            return [place]
+        real = os.path.realpath(path)
+        for own, root in self._roots():
+            if real.startswith(own):
+                inner = os.path.relpath(real, root)
+                found = [os.path.join(it, inner) for it in self._sources(inner.split(os.sep)[0])]
+                # What the build wrote is nowhere in the tree.
+                known = [it for it in found if os.path.isfile(os.path.join(self._tree, it))]
+                return [os.path.normpath(it) for it in known] or [inner]
+        return []
+
+    def _sources(self, name):
+        """Give the folders of the tree that hold a package or module of this name: `src`, `py`, the top."""
+        if name not in self._kept:
+            found = []
+            for folder, folders, files in os.walk(self._tree):
+                folders[:] = [
+                    it
+                    for it in folders
+                    if not it.startswith(".")
+                    and it != "node_modules"
+                    and not os.path.exists(os.path.join(folder, it, "pyvenv.cfg"))
+                ]
+                if name in folders or name in files:
+                    found.append(os.path.relpath(folder, self._tree))
+            self._kept[name] = found
+        return self._kept[name]
 
     def _roots(self):
         """Give the folders (or files) of the watched modules with the folder that they are imported from."""
