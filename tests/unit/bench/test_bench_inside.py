@@ -198,7 +198,7 @@ def test_the_blob_is_the_one_that_git_has(tmp_path: Path) -> None:
 
 
 def test_only_watched_modules_prove_something(tmp_path: Path) -> None:
-    found = inside("proof").loaded(["json"], str(Path(json.__file__).parents[1].resolve()))
+    found = inside("proof").loaded(["json"], str(Path(json.__file__).resolve().parents[1]))
     assert {it["module"] for it in found} >= {"json", "json.decoder"}
     assert {it["module"].partition(".")[0] for it in found} == {"json"}
     assert next(it["file"] for it in found if it["module"] == "json") == "json/__init__.py"
