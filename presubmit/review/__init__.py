@@ -1,0 +1,1 @@
+"""Facts about a change that no test tells; one file a rule."""
