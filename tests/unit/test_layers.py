@@ -25,6 +25,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.trees",),
     ("presubmit.convention",),
     ("presubmit.bench",),
+    ("presubmit.review",),
     ("presubmit.plan_bench",),
     ("presubmit.plan",),
     ("presubmit.facts",),
