@@ -251,6 +251,32 @@ class BenchConfig(Value, frozen=True, kw_only=True):
     ] = ()
 
 
+class HookConfig(Value, frozen=True, kw_only=True):
+    """`[hook]`: what a push waits for."""
+
+    budget: Annotated[
+        float,
+        Meta(
+            gt=0,
+            description="Seconds that a push waits at the most; servers drop an idle one after six minutes.",
+        ),
+    ] = 240.0
+    incomplete: Annotated[
+        str,
+        Meta(
+            description="What becomes of a push that could not be tested whole: `warn` lets it through and says so; `refuse`."
+        ),
+    ] = "warn"
+    skip_refs: Annotated[
+        tuple[str, ...],
+        Meta(description="Patterns of the remote's refs that are not tested: `refs/heads/wip/*`."),
+    ] = ()
+    skip_remotes: Annotated[
+        tuple[str, ...],
+        Meta(description="Names or URLs of remotes to which pushes are not tested."),
+    ] = ()
+
+
 class ReplayConfig(Value, frozen=True, kw_only=True):
     """`[replay]`: how jobs of upstream's workflows are replayed."""
 
@@ -291,12 +317,19 @@ class Config(Value, frozen=True, kw_only=True):
     base: Annotated[
         str, Meta(description="What changes are compared with, for example `upstream/main`.")
     ] = ""
+    host: Annotated[
+        bool,
+        Meta(
+            description="Run on this host, as with --no-container; only the user's own configuration may say so."
+        ),
+    ] = False
     container: ContainerConfig = ContainerConfig()
     build: BuildConfig = BuildConfig()
     tests: TestsConfig = TestsConfig()
     lint: LintConfig = LintConfig()
     docs: DocsConfig = DocsConfig()
     bench: BenchConfig = BenchConfig()
+    hook: HookConfig = HookConfig()
     replay: ReplayConfig = ReplayConfig()
     upstream: Annotated[
         str,
@@ -317,6 +350,7 @@ TABLES: Final[Mapping[str, type[Value]]] = {
     "lint": LintConfig,
     "docs": DocsConfig,
     "bench": BenchConfig,
+    "hook": HookConfig,
     "replay": ReplayConfig,
 }
 
@@ -330,6 +364,7 @@ _CHOICES: Final[Mapping[str, frozenset[str]]] = {
     "docs.doctests": frozenset({"auto", "yes", "no"}),
     "upstream": frozenset({"auto", "no"}),
     "replay.user": frozenset({"caller", "root"}),
+    "hook.incomplete": frozenset({"warn", "refuse"}),
     "tests.record": frozenset({"auto", "yes", "no"}),
     "tests.xdist": frozenset({"auto", "no", "yes"}),
 }
@@ -456,6 +491,15 @@ def read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def users_host(own: Mapping[str, Any]) -> bool:
+    """Tell whether the user's own options say that tests run on the host. Raises ConfigError."""
+    if "host" not in own:
+        return False
+    given = own["host"]
+    origin = environment_name("host") if isinstance(given, str) else "your own config"
+    return bool(_convert_one("host", given, Config, "host", origin))
+
+
 def make_config(
     *,
     command_line: Mapping[str, Any],
@@ -474,6 +518,10 @@ def make_config(
     """
     project, name = read_project(head, "")
     own = _read_base(base)
+    if "host" in project:
+        raise ConfigError(
+            f"{name}: `host` is not the project's to say", hint="set it in your own config"
+        )
     above = {**user, **read_environment(environ), **command_line}
     guarded = (*GUARDED, *GUARDED_ON_HOST) if on_host else GUARDED
     if not trust_head:

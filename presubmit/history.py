@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
+from presubmit.evidence_key import COLUMNS, TABLE, find_rows
 from presubmit.values import Value
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class History:
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
             connection.executescript(_SCHEMA)
+            connection.executescript(TABLE)
             _make_recorded(connection)
         except sqlite3.Error:
             connection.close()
@@ -203,6 +205,42 @@ class History:
         """Remember the green result of a step."""
         self._write(
             "insert or replace into evidence values (?, ?, datetime('now'))", [(key, result)]
+        )
+
+    def tier_evidence(self, tree: str) -> list[dict[str, Any]]:
+        """Give the evidence that a tree has, by column, the widest tier first."""
+        try:
+            with self._lock:
+                return find_rows(self._connection, tree)
+        except sqlite3.ProgrammingError:
+            raise  # as below
+        except sqlite3.Error:
+            return []
+
+    def newest_evidence(self) -> dict[str, Any] | None:
+        """Give the newest evidence of any tree."""
+        names = ", ".join(COLUMNS)
+        rows = self._read(f"select {names} from tier_evidence order by at desc limit 1")  # noqa: S608 - our own names
+        return dict(zip(COLUMNS, rows[0], strict=True)) if rows else None
+
+    def write_tier_evidence(self, row: Mapping[str, object]) -> None:
+        """Remember that the plan of a tier ran green, by column."""
+        marks = ", ".join("?" * len(COLUMNS))
+        self._write(
+            f"insert or replace into tier_evidence values ({marks})",  # noqa: S608 - question marks only
+            [tuple(row[name] for name in COLUMNS)],
+        )
+
+    def skipped_pushes(self, tree: str) -> tuple[tuple[str, str], ...]:
+        """Give when and why a tree was pushed without being tested."""
+        rows = self._read("select at, reason from skipped_push where tree = ? order by at", tree)
+        return tuple((str(at), str(reason)) for at, reason in rows)
+
+    def write_skipped_push(self, tree: str, reason: str) -> None:
+        """Remember that a tree was pushed without being tested, and why."""
+        self._write(
+            "insert into skipped_push values (?, ?, strftime('%Y-%m-%dT%H:%M:%SZ'))",
+            [(tree, reason)],
         )
 
     # --- recorded runs ----------------------------------------------------------------------------------------------

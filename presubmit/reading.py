@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from presubmit import evidence_key
 from presubmit.bench.values import BenchAsk
 from presubmit.change import read_change, read_repository
 from presubmit.change.authors import read_circle
@@ -18,11 +19,13 @@ from presubmit.config import (
     fill_in,
     make_config,
     project_files,
+    read_environment,
     read_project,
     read_user,
+    users_host,
     without_upstream,
 )
-from presubmit.errors import ConfigError, PresubmitError, UsageError
+from presubmit.errors import ConfigError, GitError, PresubmitError, UsageError
 from presubmit.report.folder import find_run, read_run
 from presubmit.runners import runner_of
 from presubmit.selector import SqliteCache, choose, make_scene, read_tree
@@ -69,6 +72,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     skip: tuple[str, ...] = ()
     tier: Tier = Tier.STANDARD
     tests: str = "affected"
+    """`affected`, `nearest` or `all`."""
     last_failed: bool = False
     exit_first: bool = False
     retries: int | None = None
@@ -77,8 +81,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     image: str | None = None
     pull: bool = False
     trust_head: bool = False
-    resume: bool = False
     fresh: bool = False
+    hook: bool = False
+    """A push waits: nothing is built, and lanes that others use are left to them."""
+    host_is_users: bool = False
+    """The user's own configuration says that tests run on the host."""
     budget: float | None = None
     shard: Shard | None = None
     """Which machine this is, of several that share the tests."""
@@ -109,21 +116,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 def user_config_path(environ: Mapping[str, str]) -> Path:
     """Name the user's own config file."""
-    return _xdg(environ, "XDG_CONFIG_HOME", ".config") / "presubmit" / "config.toml"
+    return Path(evidence_key.user_config_path(environ))
 
 
 def cache_root(environ: Mapping[str, str]) -> Path:
     """Name the folder of all of presubmit's caches."""
-    return _xdg(environ, "XDG_CACHE_HOME", ".cache") / "presubmit"
+    return Path(evidence_key.base_directory(environ, "XDG_CACHE_HOME", ".cache"), "presubmit")
 
 
-def _xdg(environ: Mapping[str, str], name: str, otherwise: str) -> Path:
-    """Read a base directory; the specification wants relative ones ignored (they would lie in the checkout)."""
-    given = Path(environ.get(name) or ".")
-    return given if given.is_absolute() else Path.home() / otherwise
-
-
-def _read_user_file(path: Path) -> str | None:
+def read_user_file(path: Path) -> str | None:
+    """Read the user's own config file; None where there is none. Raises ConfigError."""
     try:
         return path.read_text("utf-8")
     except FileNotFoundError:
@@ -132,11 +134,27 @@ def _read_user_file(path: Path) -> str | None:
         raise ConfigError(f"{path} cannot be read: {error}", hint="mend the file") from error
 
 
+def at_users_place(options: RunOptions, environ: Mapping[str, str]) -> RunOptions:
+    """Go to the host where the user's own configuration says `host = true`; an image on the command line wins."""
+    path = user_config_path(environ)
+    text = read_user_file(path)
+    if "host" not in (text or "") and not environ.get("PRESUBMIT_HOST"):
+        return options  # asking git costs
+    try:
+        top = read_repository(options.start).top
+    except GitError:
+        return options  # it is said where the change is read
+    own = {**read_user(text, str(path), str(top)), **read_environment(environ)}
+    if not users_host(own) or options.image:
+        return options
+    return msgspec.structs.replace(options, container=False, host_is_users=True)
+
+
 def read_all(options: RunOptions, environ: Mapping[str, str]) -> Reading:
     """Read the change and the configuration; nothing of the project is run."""
     repository = read_repository(options.start)
     path = user_config_path(environ)
-    text = _read_user_file(path)
+    text = read_user_file(path)
     user = read_user(text, str(path), str(repository.top))
     warnings: list[str] = []
     configured = user.get("base") or _base_in_checkout(repository.top)

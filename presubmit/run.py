@@ -13,20 +13,22 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from presubmit import convention
 from presubmit.change.definitions import read_definitions
 from presubmit.config import without_upstream
-from presubmit.errors import ExitCode, PresubmitError
+from presubmit.errors import ExitCode, GitError, PresubmitError
+from presubmit.evidence import Evidence, How, on_base, plan_digest, why_none
+from presubmit.evidence_key import settings_digest
 from presubmit.facts import read_facts, read_touched_tests, renamed_paths
 from presubmit.history import History
 from presubmit.out_of_time import OUT_OF_TIME, is_stopped, out_of_time
 from presubmit.plan import build_work, duration_key, with_command
+from presubmit.proof import depends_on_untracked, evidence_tree, names_another_base, narrowing
 from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
 from presubmit.recording import keep_build, keep_recording
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.compare import run_comparison
 from presubmit.replay.lanes import Place
-from presubmit.replay.perform import KEEP, Head, Lanes, evidence_key, resumed, run_head
+from presubmit.replay.perform import KEEP, Builds, Head, Lanes, evidence_key, resumed, run_head
 from presubmit.replay.runner import SessionRunner, Watcher
 from presubmit.replay.sessions import EarlySession
 from presubmit.report.bench import (
@@ -84,7 +86,6 @@ if TYPE_CHECKING:
     from presubmit.config import Sourced
     from presubmit.container.engine import Engine
     from presubmit.report.terminal import Terminal
-    from presubmit.values import Change
 
 
 class Terminated(BaseException):
@@ -110,7 +111,7 @@ def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) ->
         reading = read_all(options, environ)
         settle_dead_runs(Path(reading.change.top), boot=boot_id())
         history = stack.enter_context(History(history_path(reading)))
-        mirror = stack.enter_context(open_lane_mirror(reading, "head"))
+        mirror, builds = _open_head(reading, options, stack)
         checkout = mirror.checkout(reading.change.target.snapshot, clean=options.fresh, keep=KEEP)
         clean = checkout.needs_clean_build or options.fresh
         where, missing = _look(reading, options, stack, engine)
@@ -134,10 +135,30 @@ def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) ->
             terminal.line(f"upstream  {text}", "dim")
         terminal.plan(planned.plan, reading.change, planned.selection)
         run = _Run(reading, planned, options, terminal, history, where, environ)
-        run.raw, run.taken = raw, taken
+        run.raw, run.taken, run.builds = raw, taken, builds
         if any(isinstance(step.work, Tests) for step in planned.plan.steps):
             run.runner.adopt(Role.TESTS, early)
         return run.go(mirror, stack, began)
+
+
+def _open_head(reading: Reading, options: RunOptions, stack: ExitStack) -> tuple[Mirror, Builds]:
+    """Hold head's lane; a push that meets a run there takes another, without what was built in that one."""
+    mirror, usual = _open_free(reading, options, "head", stack)
+    if not options.hook:
+        return mirror, Builds.MAKE
+    return mirror, Builds.REUSE if usual else Builds.LEAVE
+
+
+def _open_free(
+    reading: Reading, options: RunOptions, lane: str, stack: ExitStack
+) -> tuple[Mirror, bool]:
+    """Hold a lane's mirror, for a push another one where a run has it; and say whether it is the usual one."""
+    try:
+        return stack.enter_context(open_lane_mirror(reading, lane)), True
+    except GitError:
+        if not options.hook:
+            raise
+    return stack.enter_context(open_lane_mirror(reading, f"hook-{lane}")), False
 
 
 def _look(
@@ -151,17 +172,6 @@ def _look(
         return find_where(reading, options, stack, engine), None
     except PresubmitError as error:
         return NOWHERE, error
-
-
-def depends_on_untracked(change: Change) -> tuple[str, ...]:
-    """Give the untracked files that code may import, compile or read: without them the verdict may be another."""
-    return tuple(
-        path
-        for path in change.target.untracked
-        if path.endswith((".py", ".pyi", ".toml", ".cfg", ".ini", ".json", ".yaml", ".yml"))
-        or convention.is_native(path)
-        or "/" in path
-    )
 
 
 class _Run:
@@ -181,6 +191,9 @@ class _Run:
         self.raw = reading
         """Without what upstream's jobs filled in."""
         self.taken = Taken()
+        self.builds = Builds.MAKE
+        self.evidence: dict[str, str] = {}
+        """For which tree and tier the run is evidence, or why it is none; empty before its end."""
         self.planned = planned
         self.options = options
         self.terminal = terminal
@@ -256,7 +269,7 @@ class _Run:
 
     def _perform(self, mirror: Mirror, stack: ExitStack, lanes: Lanes) -> BaseResults:
         done: dict[str, StepResult] = {}
-        if self.options.resume and not self.options.fresh:
+        if not self.options.fresh:
             done = resumed(self.plan, self.change, self.place, self.history)
             for step in self.plan.steps:
                 if step.id in done:
@@ -268,6 +281,7 @@ class _Run:
             blobs=self.reading.head_reader.blobs,
             mirror=mirror,
             open_lint_mirror=lambda: self._lint_mirror(stack),
+            builds=self.builds,
             remember=self._remember,
             learn=lambda built: keep_build(self.reading, built),
         )
@@ -283,7 +297,7 @@ class _Run:
         return asked
 
     def _lint_mirror(self, stack: ExitStack) -> Mirror:
-        mirror = stack.enter_context(open_lane_mirror(self.reading, "lint"))
+        mirror = _open_free(self.reading, self.options, "lint", stack)[0]
         mirror.checkout(self.change.target.snapshot, clean=True)
         return mirror
 
@@ -336,11 +350,12 @@ class _Run:
             command=self._tests_work(config),
             definitions=self._base_definitions,
             say=lambda text: self.terminal.line(f"  base  {text}", "dim"),
+            builds=self.builds,
         )
 
     def _base_mirror(self, stack: ExitStack) -> tuple[Mirror, bool]:
         if self._known_mirror is None:
-            mirror = stack.enter_context(open_lane_mirror(self.reading, "base"))
+            mirror = _open_free(self.reading, self.options, "base", stack)[0]
             report = mirror.checkout(self.change.base.commit, clean=self.options.fresh, keep=KEEP)
             self._known_mirror = mirror, report.needs_clean_build or self.options.fresh
             return self._known_mirror
@@ -395,7 +410,8 @@ class _Run:
     def _write_history(self, step: PlanStep, result: StepResult) -> None:
         if result.outcome in {Outcome.PASSED, Outcome.FAILED}:
             self.history.write_step(duration_key(step), result.seconds)
-        if result.outcome is Outcome.PASSED and not self.options.arguments:
+        whole = result.outcome is Outcome.PASSED and not result.cut and not self.runner.stopped
+        if whole and not self.options.arguments:
             key = evidence_key(step, self.change, self.place)
             self.history.write_evidence(key, encode(result).decode())
         if isinstance(step.work, Tests) and result.recording:
@@ -455,6 +471,7 @@ class _Run:
         taken = self.taken
         return {
             **run_json(self.facts, results, verdict, running=running),
+            "evidence": self.evidence,
             "upstream": {
                 "cells": taken.cells,
                 "besides": builtins_of(taken.besides),
@@ -491,6 +508,7 @@ class _Run:
         with self.lock:
             self.results = {r.id: r for r in results}
         seconds = time.monotonic() - began
+        self._keep_evidence(results, verdict)
         self._write(verdict, running=False)
         taken = (*said_of(self.taken), *self.taken.problems, *self.taken.notes)
         report = render_report(self.facts, results, verdict, seconds, taken=taken)
@@ -503,6 +521,35 @@ class _Run:
         write_junit(self.folder / "junit.xml", [(r.id, r.cases) for r in results if r.cases])
         self.terminal.verdict(verdict, seconds, self.folder, self.top, flags=self._flags())
         return ExitCode(verdict.exit_code)
+
+    def _keep_evidence(self, results: Sequence[StepResult], verdict: Verdict) -> None:
+        """Write down that the tier ran green on this tree, where it did; else remember why that is not said."""
+        reading, options = self.reading, self.options
+        how = How(
+            named_base=names_another_base(reading, options, self.environ),
+            narrowed=narrowing(options),
+            on_host=not options.container,
+            host_is_users=options.host_is_users,
+        )
+        why = why_none(self.plan, results, verdict, how)
+        tree, untracked = evidence_tree(reading)
+        self.evidence = {"tree": tree, "tier": str(self.plan.tier), "why_none": why}
+        if why:
+            return
+        where = self.where.image
+        row = Evidence(
+            tree=tree,
+            base=self.change.base.commit,
+            base_ref=self.change.base.ref,
+            settings=settings_digest(self.environ),
+            tier=str(self.plan.tier),
+            place=f"image {where.name}" if where else f"host, Python {platform.python_version()}",
+            plan=plan_digest(self.plan),
+            at=now(),
+            untracked=", ".join(untracked)[:500],
+            on_base=on_base(verdict),
+        )
+        self.history.write_tier_evidence(builtins_of(row))
 
     def _flags(self) -> str:
         """Give the options that a command to repeat needs as well."""

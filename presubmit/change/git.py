@@ -64,6 +64,12 @@ def git(
     return done
 
 
+def git_as_user(*args: str, cwd: Path) -> Completed:
+    """Run git with nothing but the user's own settings, where they are what is asked for (`core.hooksPath`)."""
+    own = {name: os.environ[name] for name in _CONFIGURATION_FILES if name in os.environ}
+    return process.run(("git", *args), cwd=cwd, env={**own, **_ENVIRONMENT})
+
+
 def line(done: Completed) -> str:
     """Give the one line that git printed."""
     return done.text.removesuffix("\n")

@@ -112,6 +112,19 @@ def _snapshot_checkout(
     )
 
 
+def tree_without(repository: Repository, tree: str, paths: tuple[str, ...]) -> str:
+    """Give the tree that a snapshot's tree is without some of its files, written beside it."""
+    if not paths:
+        return tree
+    with tempfile.TemporaryDirectory(prefix="presubmit-index-") as scratch:
+        index = Path(scratch) / "index"
+        _index_git(repository, index, "read-tree", tree)
+        _index_git(
+            repository, index, "update-index", "--force-remove", "-z", "--stdin", stdin=join(paths)
+        )
+        return _write_tree(repository, index)
+
+
 def _refuse_conflicts(repository: Repository) -> None:
     done = git("ls-files", "-u", "-z", cwd=repository.top)
     paths = dict.fromkeys(entry.partition("\t")[2] for entry in fields(done.stdout))

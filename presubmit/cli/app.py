@@ -23,7 +23,8 @@ _COMMANDS: Final = {
     "image": "Say which image is used and why; build or check one.",
     "config": "Print every option, its value and where that came from.",
     "doctor": "Check git, engine, image, GPU and disk, and say what mismatches.",
-    "report": "Print a run's report.",
+    "hook": "Install the pre-push hook, which lets a tested tree through at once.",
+    "report": "Print a run's report, or what there is evidence for.",
     "clean": "Remove old runs and caches.",
     "demo": "Make a small repository with a faulty change, and run on it.",
 }

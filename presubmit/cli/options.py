@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from presubmit.errors import UsageError
-from presubmit.reading import RunOptions
+from presubmit.reading import RunOptions, at_users_place
 from presubmit.selector.shards import Shard
 from presubmit.values import TargetKind, Tier
 
@@ -101,9 +102,7 @@ def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--tests",
                 type=click.Choice(["affected", "nearest", "all"]),
-                default="affected",
-                show_default=True,
-                help="Which tests: all that the change can affect, the nearest of them, or every one.",
+                help="Which tests: all that the change can affect (with tier quick: the nearest of them), or every one.",
             ),
             click.option("--last-failed", is_flag=True, help="Only the tests that failed last."),
             click.option(
@@ -169,9 +168,6 @@ def make_options(values: dict[str, Any]) -> RunOptions:
     for name in ("base", "image", "commit"):
         if values.get(name) == "":
             raise UsageError(f"--{name} is empty", hint="give a name, or leave the option out")
-    resume, fresh = values.get("resume", False), values.get("fresh", False)
-    if resume and fresh:
-        raise UsageError("--resume and --fresh contradict each other", hint="give one of them")
     shard = values.get("shard")
     for given, name in (
         (values.get("arguments"), "arguments after `--`"),
@@ -182,7 +178,8 @@ def make_options(values: dict[str, Any]) -> RunOptions:
                 f"--shard and {name} contradict each other",
                 hint="shards are parts of the affected tests; leave one of them out",
             )
-    return RunOptions(
+    tier = Tier(values.get("tier", Tier.STANDARD))
+    options = RunOptions(
         start=Path.cwd(),
         base=values.get("base"),
         fetch=values.get("fetch", False),
@@ -191,8 +188,8 @@ def make_options(values: dict[str, Any]) -> RunOptions:
         untracked=not values.get("no_untracked", False),
         only=tuple(values.get("only", ())),
         skip=tuple(values.get("skip", ())),
-        tier=Tier(values.get("tier", Tier.STANDARD)),
-        tests=values.get("tests", "affected"),
+        tier=tier,
+        tests=values.get("tests") or ("nearest" if tier is Tier.QUICK else "affected"),
         last_failed=values.get("last_failed", False),
         exit_first=values.get("exit_first", False),
         retries=values.get("retries"),
@@ -201,13 +198,13 @@ def make_options(values: dict[str, Any]) -> RunOptions:
         image=values.get("image"),
         pull=values.get("pull", False),
         trust_head=values.get("trust_head", False),
-        resume=resume,
-        fresh=fresh,
+        fresh=values.get("fresh", False),
         budget=values.get("budget"),
         shard=shard,
         allow_partial=values.get("allow_partial", False),
         arguments=tuple(values.get("arguments", ())),
     )
+    return at_users_place(options, os.environ)
 
 
 def print_run() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import rich_click as click
@@ -19,9 +20,14 @@ import rich_click as click
     help="The report, run.json, or all test cases as JUnit XML.",
 )
 @click.option(
+    "--evidence",
+    is_flag=True,
+    help="Say what the tree of the worktree has evidence for, and if it does not hold, what differs.",
+)
+@click.option(
     "--list", "listing", is_flag=True, help="List the runs of this checkout, newest last."
 )
-def report(run: str | None, form: str, *, listing: bool) -> int:
+def report(run: str | None, form: str, *, evidence: bool, listing: bool) -> int:
     """Print a run's report: the newest, or the one whose folder's name begins with RUN."""
     from presubmit.change import read_repository  # noqa: PLC0415
     from presubmit.errors import UsageError  # noqa: PLC0415
@@ -29,6 +35,12 @@ def report(run: str | None, form: str, *, listing: bool) -> int:
     from presubmit.report.folder import find_run, list_runs, read_run, settle_dead_runs  # noqa: PLC0415
     from presubmit.where import boot_id  # noqa: PLC0415
 
+    if evidence:
+        from presubmit.proof import say_evidence  # noqa: PLC0415
+
+        told, code = say_evidence(Path.cwd(), os.environ)
+        click.echo("\n".join(told))
+        return int(code)
     top = read_repository(Path.cwd()).top
     settle_dead_runs(top, boot=boot_id())
     if listing:

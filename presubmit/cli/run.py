@@ -37,8 +37,11 @@ from presubmit.cli.options import (
     show_default=True,
     help="all: then replay the other cells of upstream's tests, narrowed to the same tests.",
 )
-@click.option("--resume", is_flag=True, help="Reuse steps that ran green on this very tree.")
-@click.option("--fresh", is_flag=True, help="Build from a clean tree, reuse nothing built before.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Build from a clean tree; reuse nothing: not what was built before, nor a step that ran green on this tree.",
+)
 @click.option("--no-record", is_flag=True, help="Do not record what the tests run.")
 @click.option("--allow-partial", is_flag=True, help="Exit 0 though required steps did not run.")
 @click.option(

@@ -9,7 +9,7 @@ import msgspec
 from presubmit.errors import PresubmitError
 from presubmit.replay.lanes import environment_folder, open_lane
 from presubmit.replay.leftovers import remember_built, settle_leftovers
-from presubmit.replay.perform import cached_build, loads_twin
+from presubmit.replay.perform import WITHOUT_BUILD, Builds, cached_build, loads_twin
 from presubmit.values import (
     BaseResults,
     Build,
@@ -85,6 +85,7 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
     definitions: Callable[[Sequence[str]], tuple[Definition, ...]]
     """Gives the base's definitions in files."""
     say: Callable[[str], None]
+    builds: Builds = Builds.MAKE
 
 
 def make_question(
@@ -172,6 +173,8 @@ def build_base(base: Base, lanes: Lanes, mirror: Mirror, *, clean: bool) -> Step
     environment = environment_folder(base.place, "base", base.work, base.blobs)
     whole = settle_leftovers(environment, mirror.tree, base.blobs)
     built = cached_build(step, environment, whole=whole)
+    if built is None and base.builds is not Builds.MAKE:
+        raise PresubmitError(WITHOUT_BUILD[base.builds])
     if built is None:
         lane = lanes.add(
             open_lane(base.place, "base", mirror, base.work, base.blobs, purpose="build")

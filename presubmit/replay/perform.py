@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import threading
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -42,6 +43,21 @@ if TYPE_CHECKING:
     from presubmit.values import Change, Plan
 
 
+class Builds(StrEnum):
+    """What may become of the build."""
+
+    MAKE = "make"
+    """It runs, where what is there is not just it."""
+    REUSE = "reuse"
+    """What is there already is used, or nothing."""
+    LEAVE = "leave"
+    """What is there is another run's."""
+
+
+WITHOUT_BUILD: Final[Mapping[Builds, str]] = {
+    Builds.REUSE: "a push waits for no build; `presubmit run` builds and tests this commit",
+    Builds.LEAVE: "another run of presubmit has the environment",
+}
 KEEP = ("*",)
 """Mirrors keep every leftover at a checkout: `settle_leftovers` decides what of it may stay."""
 
@@ -59,6 +75,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """Opens the lint lane's mirror at the snapshot; called only where a step needs it."""
     remember: Callable[[StepResult], None]
     """Called with every result, from any thread."""
+    builds: Builds = Builds.MAKE
     learn: Callable[[Built], None] = lambda _: None
     """Called with what a build of extension modules was seen to compile."""
 
@@ -141,10 +158,12 @@ def _run_inside(  # noqa: C901, PLR0912 - build, then test: one line of steps
     built: StepResult | None = done.get("build.1")
     whole = settle_leftovers(environment, head.mirror.tree, head.blobs)
     for step in steps:
-        if isinstance(step.work, Build):
+        if isinstance(step.work, Build) and head.builds is not Builds.LEAVE:
             built = cached_build(step, environment, whole=whole)
     for step in steps:
         if isinstance(step.work, Build):
+            if built is None and head.builds is not Builds.MAKE:
+                built = skipped(step, WITHOUT_BUILD[head.builds])
             if built is None:
                 lane = open_lane(
                     *(head.place, "head", head.mirror, work, head.blobs), purpose="build"
@@ -339,7 +358,7 @@ def skipped(step: PlanStep, reason: str) -> StepResult:
 
 
 def evidence_key(step: PlanStep, change: Change, place: Place) -> str:
-    """Name all that a step's result depends on: the tree, the step, where it runs, and this presubmit."""
+    """Name all that a step's result depends on: the tree, the base, the step, where it runs, and this presubmit."""
     plain = msgspec.structs.replace(step, expected_seconds=None, why="")
     if isinstance(plain.work, Tests):
         # Recording looks on: it decides nothing.
@@ -353,17 +372,23 @@ def evidence_key(step: PlanStep, change: Change, place: Place) -> str:
 
 
 def resumed(plan: Plan, change: Change, place: Place, history: History) -> dict[str, StepResult]:
-    """Give the steps that ran green before, on this very tree in this very environment."""
-    found: dict[str, StepResult] = {}
-    for step in plan.steps:
-        if isinstance(step.work, Build):
-            continue  # its environment must be there, which the stamp tells
-        text = history.evidence(evidence_key(step, change, place))
-        if text is None:
-            continue
-        try:
-            result = decode(text.encode(), StepResult)
-        except (ValueError, msgspec.ValidationError):
-            continue
-        found[step.id] = msgspec.structs.replace(result, cached=True, log="", junit="", patch="")
-    return found
+    """Give the steps that ran green before, on this very tree in this very environment.
+
+    A build is among them only where no step is left that needs what it made.
+    """
+    # What benchmarks measured lies in the folder of their own run.
+    steps = [step for step in plan.steps if not isinstance(step.work, Benchmarks)]
+    told = {step.id: _told(history.evidence(evidence_key(step, change, place))) for step in steps}
+    found = {name: result for name, result in told.items() if result is not None}
+    builds = {step.id for step in plan.steps if isinstance(step.work, Build)}
+    wanted = {need for step in plan.steps if step.id not in found for need in step.needs}
+    return {name: it for name, it in found.items() if name not in builds or name not in wanted}
+
+
+def _told(text: str | None) -> StepResult | None:
+    """Read a stored result; of another form it is none."""
+    try:
+        result = decode((text or "").encode(), StepResult)
+    except (ValueError, msgspec.ValidationError):
+        return None
+    return msgspec.structs.replace(result, cached=True, log="", junit="", patch="", recording="")

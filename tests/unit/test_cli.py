@@ -110,7 +110,6 @@ def test_what_is_no_shard_is_refused(text: str) -> None:
     "values",
     [
         {"staged": True, "commit": "HEAD"},
-        {"resume": True, "fresh": True},
         {"shard": Shard(number=1, count=2), "last_failed": True},
         {"shard": Shard(number=1, count=2), "arguments": ("-k", "x")},
     ],
