@@ -127,7 +127,9 @@ def source_tree(project: Project, work: Path) -> Path:
         download += ["--no-binary", project.name, f"{project.name}=={project.version}"]
         run([*download, "-d", str(sdists)], sdists)
     with tarfile.open(archive) as packed:
-        packed.extractall(tree.parent, filter="data")
+        # Python 3.11.2 has no filters.
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)
+        packed.extractall(tree.parent)  # noqa: S202 - pinned sdists of the registry
     (tree.parent / name).rename(tree)
     for left in (*tree.glob("*.egg-info"), *(p for g in project.ignored for p in tree.glob(g))):
         shutil.rmtree(left) if left.is_dir() else left.unlink()

@@ -93,7 +93,8 @@ def with_recordings(
         else:
             ran += len(narrowed.ids) or all_of_it
             kept.append(narrowed)
-    kept += _added({test.path for test in selection.tests}, seen, kept)
+    there = set(map(plain, graph.tests)) - {plain(test.path) for test in selection.tests}
+    kept += _added(there, seen, kept)
     if tuple(kept) == selection.tests:
         return selection
     said = f"{ran} of {counted(known, 'recorded test')} may see what changed; {pasts[0].about}"
@@ -221,15 +222,18 @@ def _text(chain: Chain, hits: str) -> str:
 
 
 def _added(
-    chosen: Collection[str], pasts: Sequence[_Past], kept: Iterable[ChosenTest]
+    there: Collection[str], pasts: Sequence[_Past], kept: Iterable[ChosenTest]
 ) -> list[ChosenTest]:
-    """Give tests that no static rule chose, but that ran or read what changed when they were recorded."""
+    """Give tests that no static rule chose, but that ran or read what changed when they were recorded.
+
+    `there` are the other test files that head has: what was recorded may have been deleted since.
+    """
     found: dict[str, dict[str, Reason]] = {}
     whole: set[str] = set()
     for past in pasts:
         for number in sorted(past.now.near):
             one = past.contexts[number]
-            if one.file and one.file not in chosen:
+            if one.file in there:
                 chain = (*past.now.contexts[number], one.id or one.file)
                 reason = Reason(rule="recorded", text=_text(chain, "now"), chain=chain)
                 found.setdefault(one.file, {}).setdefault(one.id, reason)

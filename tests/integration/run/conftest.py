@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tarfile
@@ -64,6 +65,17 @@ def read_sdist(requirement: str) -> Path:
     return found
 
 
+def unpack(sdist: Path, folder: Path) -> None:
+    """Unpack an sdist as files of the caller's."""
+    with tarfile.open(sdist) as archive:
+        # Python 3.11.2 has no filters: it would give the files to whoever packed them.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        members = archive.getmembers()
+        for one in members:
+            one.uid, one.gid, one.uname, one.gname = os.getuid(), os.getgid(), "", ""
+        archive.extractall(folder, members)  # noqa: S202 - pinned sdists of the registry
+
+
 class Done:
     """A finished `presubmit`."""
 
@@ -108,7 +120,12 @@ class Project:
         path.write_text(text.replace(old, new, 1))
 
     def back(self) -> None:
-        """Give up every change: back to the upstream's first commit."""
+        """Give up every change: back to the upstream's first commit, with nothing that ran green before."""
+        history = self.path / ".git/presubmit/history.db"
+        if history.exists():
+            with contextlib.closing(sqlite3.connect(history, isolation_level=None)) as connection:
+                connection.execute("delete from evidence")
+                connection.execute("delete from tier_evidence")
         self.git("checkout", "-q", "-f", "--detach", "start")
         self.git("clean", "-q", "-fd")
         self.git("update-ref", "refs/remotes/upstream/main", "start")
@@ -182,13 +199,7 @@ def make_project(tmp_path_factory: pytest.TempPathFactory, isolated_home: Path) 
         folder = tmp_path_factory.mktemp("projects")
         path = folder / name
         if sdist:
-            with tarfile.open(read_sdist(sdist)) as archive:
-                # Python 3.11.2 has no filters: it would give the files to whoever packed them.
-                archive.extraction_filter = getattr(tarfile, "data_filter", None)
-                members = archive.getmembers()
-                for one in members:
-                    one.uid, one.gid, one.uname, one.gname = os.getuid(), os.getgid(), "", ""
-                archive.extractall(folder, members)  # noqa: S202 - pinned sdists of the registry
+            unpack(read_sdist(sdist), folder)
             (folder / sdist.replace("==", "-")).rename(path)
             for stale in ("PKG-INFO", "setup.cfg"):
                 found = path / stale

@@ -232,16 +232,18 @@ def test_a_second_run_of_the_same_tree_does_not_build_again(
     assert again.step("build.1")["cached"] is True, again.output
 
 
-def test_resume_reuses_green_steps_of_this_very_tree(
+def test_green_steps_of_this_very_tree_are_reused(
     kitchen: Project, in_container: tuple[str, ...]
 ) -> None:
     kitchen.edit("kitchen/pot.py", "return eggs", "return eggs or eggs")
     assert kitchen.presubmit("run", "--skip", "lint", *in_container).exit_code == 0
-    done = kitchen.presubmit("run", "--skip", "lint", "--resume", *in_container)
+    done = kitchen.presubmit("run", "--skip", "lint", *in_container)
     assert done.exit_code == 0, done.output
     assert [s["cached"] for s in done.run["steps"]] == [True] * len(done.run["steps"])
+    fresh = kitchen.presubmit("run", "--skip", "lint", "--fresh", *in_container)
+    assert not any(s["cached"] for s in fresh.run["steps"]), fresh.output
     kitchen.edit("kitchen/pot.py", "return eggs or eggs", "return eggs + 1")
-    changed = kitchen.presubmit("run", "--skip", "lint", "--resume", *in_container)
+    changed = kitchen.presubmit("run", "--skip", "lint", *in_container)
     assert changed.exit_code == 1
 
 

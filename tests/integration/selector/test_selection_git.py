@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +14,7 @@ import pytest
 from presubmit.reading import RunOptions, read_all, read_selection
 from presubmit.values import Mode, Selection
 from tests.conftest import run_git
-from tests.integration.run.conftest import read_sdist
+from tests.integration.run.conftest import read_sdist, unpack
 
 if TYPE_CHECKING:
     from tests.conftest import MakeRepo, Repo
@@ -197,8 +196,7 @@ def test_the_inherited_tests_of_itsdangerous_are_chosen(
     make_repo: MakeRepo, tmp_path: Path, function: str
 ) -> None:
     """test_timed.py inherits all of TestSigner, and names next to nothing of what that tests."""
-    with tarfile.open(read_sdist("itsdangerous==2.2.0")) as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(read_sdist("itsdangerous==2.2.0"), tmp_path)
     made = make_repo()
     shutil.copytree(tmp_path / "itsdangerous-2.2.0", made.path, dirs_exist_ok=True)
     made.commit()

@@ -395,6 +395,11 @@ def test_a_test_that_only_the_record_knows_is_added() -> None:
     assert choose(static(A), body("a.py::g"), past(*RUN)) == {A: ("y",), B: ("z",)}
 
 
+def test_a_test_that_was_deleted_since_is_not_added() -> None:
+    run = past(*RUN, case("tests/test_gone.py::w", "a.py::g"))
+    assert choose(static(A), body("a.py::g"), run) == {A: ("y",), B: ("z",)}
+
+
 def read(*paths: str, moved: Collection[str] = ()) -> Changed:
     rest = tuple(ChangedFile(path=path, status=FileStatus.ADDED) for path in moved)
     return Changed(paths=frozenset([*paths, *moved]), moved=frozenset(moved), rest=rest)
