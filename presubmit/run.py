@@ -535,6 +535,8 @@ class _Run:
         tree, untracked = evidence_tree(reading)
         self.evidence = {"tree": tree, "tier": str(self.plan.tier), "why_none": why}
         if why:
+            if verdict.exit_code == ExitCode.OK:
+                self.terminal.line(f"no evidence for a push: {why}", "dim")
             return
         where = self.where.image
         row = Evidence(
@@ -550,6 +552,7 @@ class _Run:
             on_base=on_base(verdict),
         )
         self.history.write_tier_evidence(builtins_of(row))
+        self.terminal.line(f"evidence: tier {row.tier} for tree {tree[:7]}", "dim")
 
     def _flags(self) -> str:
         """Give the options that a command to repeat needs as well."""

@@ -396,8 +396,9 @@ def test_a_cut_run_is_no_evidence(pusher: Pusher) -> None:
 
 def test_the_host_is_evidence_only_where_the_user_says_so(pusher: Pusher) -> None:
     pusher.project.edit(*GREEN)
-    assert pusher.project.presubmit("run", "--no-container").exit_code == 0
-    assert "host = true" in pusher.project.run["evidence"]["why_none"]
+    done = pusher.project.presubmit("run", "--no-container")
+    assert done.exit_code == 0, done.output
+    assert "host = true" in done.run["evidence"]["why_none"]
 
 
 def test_what_differs_is_named(tested: Pusher) -> None:
