@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _FIELDS: Final = 4
+_LENGTHS: Final = (40, 64)
 NOT_CODE: Final = ("refs/tags/", "refs/notes/")
 
 
@@ -38,14 +39,14 @@ def read_lines(data: bytes) -> list[PushedRef]:
         if not line.strip():
             continue
         parts = line.rsplit(None, _FIELDS - 1)
-        if (
-            len(parts) != _FIELDS
-            or not parts[1]
-            or set(parts[1] + parts[3]) - set("0123456789abcdef")
-        ):
+        if len(parts) != _FIELDS or not (_is_id(parts[1]) and _is_id(parts[3])):
             raise ValueError(f"this is no line of a pre-push hook: {line[:100]!r}")
         refs.append(PushedRef(*parts))
     return refs
+
+
+def _is_id(text: str) -> bool:
+    return len(text) in _LENGTHS and not set(text) - set("0123456789abcdef")
 
 
 def read_pre_commit(environ: Mapping[str, str]) -> list[PushedRef]:
