@@ -26,8 +26,8 @@ if __package__ in {None, ""}:  # started as a file: its own folder is on the pat
 from benchmarks.selection.answers import Answer, chosen
 from benchmarks.selection.projects import SetupError, git, make_side, read_projects
 from benchmarks.selection.report import RECORDED, STATIC, Cost, Trial, bars, render, score
-from benchmarks.selection.store import Store
 from benchmarks.selection.truth import find_truth, mutated, read_truth
+from benchmarks.store import Store
 
 if TYPE_CHECKING:
     from benchmarks.selection.answers import Adapter

@@ -18,7 +18,7 @@ from benchmarks.selection.suite import SuiteRun, run_tests
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from benchmarks.selection.store import Store
+    from benchmarks.store import Store
 
 SEED: Final = 20261130
 CONFIRMED: Final = 60

@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.selection.answers import Answer, chosen, collected, plain_id
 from benchmarks.selection.report import Bar, Cost, Score, Trial, bars, render, score, suspects
-from benchmarks.selection.store import Store
 from benchmarks.selection.suite import EVERYTHING, SuiteRun, read_events
+from benchmarks.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
