@@ -23,6 +23,7 @@ _MOST_ROWS: Final = 60
 _MOST_NAMED: Final = 5
 _STRIP: Final = 41
 _STYLES: Final = {Word.SLOWER: "bold red", Word.FASTER: "green", Word.UNSURE: "yellow"}
+_NO_AVX512: Final = "it shows no AVX-512, so libraries that choose their code by the processor may run other code in it"
 _LEAST_SPREAD: Final = 0.02
 
 
@@ -129,6 +130,8 @@ def _besides(comparison: Comparison) -> list[str]:
         if names:
             more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
             lines.append(f"{what}: {', '.join(names[:_MOST_NAMED])}{more}")
+    tools = {it.instructions.tool for it in measured.results if it.instructions}
+    lines += [f"instructions by {it}: {_NO_AVX512}" for it in sorted(tools) if "valgrind" in it]
     return lines
 
 

@@ -206,3 +206,11 @@ def test_the_base_is_compared_with_itself_where_that_is_asked_for(
     assert found["self_test"]
     assert found["base"]["files"] == found["head"]["files"]
     assert "base against itself" in done.output
+
+
+def test_a_comparison_without_a_base_is_an_error(project: Project) -> None:
+    """Trap 5: nothing to compare with is no pass and no warning."""
+    project.edit("pkg/ops.py", LOOP, SLOWER)
+    done = project.presubmit("bench", "--base", "upstream/no-such-branch")
+    assert done.exit_code == 3, done.output
+    assert "upstream/no-such-branch" in done.output
