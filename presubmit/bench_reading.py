@@ -58,6 +58,7 @@ def read_benchmarks(
         self_test=ask.self_test,
         strict=ask.strict,
         counts=ask.counts,
+        profile=ask.profile,
         watch=_top_modules(scene.layout, files),
         changed=_changed_modules(scene, files),
         native=any(is_native(path) for path in scene.judged),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ASV_RUNNER: Final = "asv_runner>=0.2,<0.4"
 """It reads asv's suites; of it the discovery and the benchmark classes are used."""
+PY_SPY: Final = "py-spy>=0.4,<1"
+"""It samples the stacks of a benchmark."""
 
 
 def bench_steps(work: Benchmarks | None, left_out: list[str], *, on_path: bool) -> list[PlanStep]:
@@ -60,6 +62,8 @@ def for_benchmarks(step: PlanStep, bench: Sequence[PlanStep]) -> PlanStep:
         if isinstance(it.work, Benchmarks)
         for suite in it.work.suites
     )
-    if not isinstance(work, Build) or not asv:
+    if not isinstance(work, Build):
         return step
-    return msgspec.structs.replace(step, work=msgspec.structs.replace(work, beside=(ASV_RUNNER,)))
+    profile = any(isinstance(it.work, Benchmarks) and it.work.profile for it in bench)
+    beside = (*((ASV_RUNNER,) if asv else ()), *((PY_SPY,) if profile else ()))
+    return msgspec.structs.replace(step, work=msgspec.structs.replace(work, beside=beside))

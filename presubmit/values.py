@@ -422,6 +422,8 @@ class Benchmarks(Value, frozen=True, kw_only=True, tag="benchmarks"):
     """An `unsure` answer leaves the step incomplete."""
     counts: str = "auto"
     """Instruction counts: `auto` (where they can be had), `yes`, `no`."""
+    profile: bool = False
+    """Where the time goes in the first benchmark, on both sides."""
     watch: tuple[str, ...] = ()
     """Top-level modules of the project: both sides prove which files of them they loaded."""
     changed: tuple[str, ...] = ()

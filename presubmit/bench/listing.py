@@ -28,10 +28,20 @@ class Listed(Value, frozen=True, kw_only=True):
     python: str = ""
 
     def with_more(self, other: Listed) -> Listed:
-        """Give both together."""
+        """Give both together; of two benchmarks with one name the second cannot be told apart, and is broken."""
+        known = {it.id: it for it in self.benches}
+        twice = tuple(
+            Broken(
+                id=it.id,
+                side="both",
+                error=f"{known[it.id].file} and {it.file} both have a benchmark of this name: rename one",
+            )
+            for it in other.benches
+            if it.id in known
+        )
         return Listed(
-            benches=(*self.benches, *other.benches),
-            broken=(*self.broken, *other.broken),
+            benches=(*self.benches, *(it for it in other.benches if it.id not in known)),
+            broken=(*self.broken, *other.broken, *twice),
             skipped={**self.skipped, **other.skipped},
             python=other.python or self.python,
         )

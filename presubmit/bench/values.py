@@ -69,6 +69,8 @@ class BenchAsk(Value, frozen=True, kw_only=True):
     self_test: bool = False
     """The base against a second copy of itself."""
     counts: str = "auto"
+    profile: bool = False
+    """Where the time goes in the first benchmark that is measured."""
     strict: bool = False
     """`unsure` is not enough for a green end."""
 
@@ -218,6 +220,26 @@ class SideFacts(Value, frozen=True, kw_only=True):
     files: tuple[Proof, ...] = ()
 
 
+class Moved(Value, frozen=True, kw_only=True):
+    """A function whose share of a benchmark's time is another on head; shares count what it calls."""
+
+    function: str
+    """`name (file)`."""
+    base: float
+    head: float
+
+
+class Profile(Value, frozen=True, kw_only=True):
+    """Where the time of one benchmark goes, on both sides."""
+
+    id: str
+    moved: tuple[Moved, ...] = ()
+    """The functions whose share moved most, those first."""
+    files: tuple[str, ...] = ()
+    """In the run folder: a flame graph and the stacks of each side, traces of torch."""
+    problems: tuple[str, ...] = ()
+
+
 class Comparison(Value, frozen=True, kw_only=True):
     """All of one comparison; `bench.json` holds it as `presubmit-bench/1`."""
 
@@ -238,5 +260,6 @@ class Comparison(Value, frozen=True, kw_only=True):
     """Benchmark files that only the base has."""
     problems: tuple[str, ...] = ()
     """Benchmark files that could not be read, and other things to know."""
+    profile: Profile | None = None
     same_build: bool = False
     """Both sides loaded the very same files: nothing was compared."""

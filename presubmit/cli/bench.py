@@ -63,6 +63,11 @@ class Share(click.ParamType[float]):
     help="Count instructions, too (perf events, or valgrind).  [default: where they can be had]",
 )
 @click.option(
+    "--profile",
+    metavar="NAME",
+    help="Measure this one, and show where its time goes on both sides: flame graphs in the run folder.",
+)
+@click.option(
     "--aa", is_flag=True, help="Compare the base with itself: this machine's false alarms."
 )
 @click.option(
@@ -85,6 +90,7 @@ def bench(
     fail_above: float | None,
     strict: bool,
     counts: bool | None,
+    profile: str | None,
     aa: bool,
     history: str | None,
     **values: Any,  # noqa: ANN401 - click's parameters
@@ -111,6 +117,8 @@ def bench(
 
     if history is not None:
         return print_history(history)
+    if aa and profile:
+        raise UsageError("--aa compares the base with itself", hint="leave --profile out")
     if aa and (every or strict):
         raise UsageError("--aa compares the base with itself", hint="leave --all and --strict out")
     told = {"bench.budget": budget, "bench.fail_above": fail_above}
@@ -121,7 +129,8 @@ def bench(
         tier=Tier.FULL,
         check_base="never",
         bench=BenchAsk(
-            only=only,
+            only=(*only, profile) if profile else only,
+            profile=profile is not None,
             every=every,
             self_test=aa,
             strict=strict,

@@ -22,8 +22,10 @@ from presubmit.bench.stage import Pinning
 from presubmit.bench.values import (
     BENCH_FILE,
     Comparison,
+    Kind,
     Machine,
     Measured,
+    Profile,
     SideFacts,
     Trouble,
     Word,
@@ -31,6 +33,7 @@ from presubmit.bench.values import (
 from presubmit.container import attach
 from presubmit.container.box import DockerBox
 from presubmit.replay.assignment import BENCH, BESIDE
+from presubmit.replay.bench_profile import take_profile
 from presubmit.replay.bench_sides import BoxSide, HostSide
 from presubmit.replay.events import write_event
 from presubmit.replay.steps import in_environment
@@ -114,6 +117,7 @@ class _Run:
         self.pythons: dict[str, str] = {}
         self.known: dict[str, progress.Decided] = {}
         self.measured = Measured(results=())
+        self.profile: Profile | None = None
         self.same = False
         self.core = max(os.sched_getaffinity(0))
         self.load = os.getloadavg()[0]
@@ -149,6 +153,30 @@ class _Run:
             self.same = True
             return
         self._count(suites)
+        self._profile(suites)
+
+    def _profile(self, suites: list[Suite]) -> None:
+        """Say where the time goes in the first benchmark, where that was asked for."""
+        timed = [it for it in self.measured.results if it.bench.kind is Kind.TIME]
+        if not self.work.profile or not timed or self.measured.stopped == "interrupted":
+            return
+        order = {Word.SLOWER: 0, Word.FASTER: 1}
+        result = min(timed, key=lambda it: order.get(it.word, 2))
+        suite = next(
+            it
+            for it in suites
+            if (it.root, it.adapter) == (result.bench.root, result.bench.adapter)
+            and result.bench.file in it.files
+        )
+        self.place.say(f"profiling {result.bench.id}")
+        self.profile = take_profile(
+            result,
+            suite,
+            self.lanes,
+            lambda name, under: self._side(name, under=under),
+            Path(self.place.folder),
+        )
+        self.problems += self.profile.problems
 
     def _count(self, suites: list[Suite]) -> None:
         """Count instructions where that helps: perf events where the machine has them, else valgrind."""
@@ -307,6 +335,7 @@ class _Run:
             ),
             removed=self.work.removed,
             problems=tuple(dict.fromkeys(self.problems)),
+            profile=self.profile,
             same_build=self.same,
         )
 

@@ -131,7 +131,22 @@ def _besides(comparison: Comparison) -> list[str]:
             more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
             lines.append(f"{what}: {', '.join(names[:_MOST_NAMED])}{more}")
     tools = {it.instructions.tool for it in measured.results if it.instructions}
+    lines += _profile_lines(comparison)
     lines += [f"instructions by {it}: {_NO_AVX512}" for it in sorted(tools) if "valgrind" in it]
+    return lines
+
+
+def _profile_lines(comparison: Comparison) -> list[str]:
+    """Say in which functions the time of the profiled benchmark moved."""
+    profile = comparison.profile
+    if profile is None:
+        return []
+    lines = [f"profile of {profile.id}: {', '.join(profile.files) or 'none'}"]
+    lines += [
+        f"  {it.base:5.1%} -> {it.head:5.1%}  {it.function}" for it in profile.moved[:_MOST_NAMED]
+    ]
+    if profile.files and not profile.moved:
+        lines.append("  no function's share moved by 1 %")
     return lines
 
 

@@ -214,3 +214,25 @@ def test_a_comparison_without_a_base_is_an_error(project: Project) -> None:
     done = project.presubmit("bench", "--base", "upstream/no-such-branch")
     assert done.exit_code == 3, done.output
     assert "upstream/no-such-branch" in done.output
+
+
+def test_a_profile_names_the_function_that_took_the_time(
+    project: Project, in_container: tuple[str, ...]
+) -> None:
+    project.back()
+    slow = LOOP + "        total += slow(i)\n"
+    project.edit("pkg/ops.py", LOOP, slow)
+    with (project.path / "pkg/ops.py").open("a") as stream:
+        stream.write("\n\ndef slow(i):\n    return sum(range(20)) * 0\n")
+    done = project.presubmit(
+        "bench", *in_container, "--profile", "time_add[512", "--budget", "60s"
+    )
+    found = comparison(done, project)
+    assert found["profile"]["id"] == "ops.Suite.time_add[512]", done.output
+    assert found["profile"]["problems"] == []
+    share = {it["function"]: (it["base"], it["head"]) for it in found["profile"]["moved"]}
+    assert share["slow (pkg/ops.py)"][0] == 0.0
+    assert share["slow (pkg/ops.py)"][1] > 0.2
+    for side in ("base", "head"):
+        assert "<svg" in (project.path / f".presubmit/last/profile/{side}.svg").read_text()
+    assert "slow (pkg/ops.py)" in done.output

@@ -28,6 +28,8 @@ def obey(channel, work):
             channel.say("turn", **turn(work, told["loops"]))
         elif do == "value":
             channel.say("value", value=value(work))
+        elif do == "kineto":
+            channel.say("kineto", why=kineto(work, told["loops"], told["path"]))
         elif do == "count":
             channel.say("count", **count(work, told["loops"]))
         else:
@@ -88,6 +90,18 @@ def value(work):
     if not math.isfinite(number):
         raise ValueError("it gave {}".format(number))
     return number
+
+
+def kineto(work, loops, path):
+    """Have torch trace so many calls into a file (https://docs.pytorch.org/docs/stable/profiler.html); gives why not."""
+    try:
+        from torch.profiler import profile
+    except ImportError as error:
+        return "torch cannot trace: {}".format(error)
+    with profile() as traced:
+        work.run(loops, Watch(waits=False))
+    traced.export_chrome_trace(path)
+    return ""
 
 
 def count(work, loops):
