@@ -535,7 +535,8 @@ class _Run:
         tree, untracked = evidence_tree(reading)
         self.evidence = {"tree": tree, "tier": str(self.plan.tier), "why_none": why}
         if why:
-            if verdict.exit_code == ExitCode.OK:
+            # Who asked for a part knows that it is one.
+            if verdict.exit_code == ExitCode.OK and not (how.narrowed or self.plan.incomplete):
                 self.terminal.line(f"no evidence for a push: {why}", "dim")
             return
         where = self.where.image

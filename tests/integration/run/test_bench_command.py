@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.integration.run.conftest import wait_for
+
 if TYPE_CHECKING:
-    from tests.integration.run.conftest import Done, MakeProject, Project
+    from tests.integration.run.conftest import Done, MakeProject, Project, Relay
 
 pytestmark = [pytest.mark.engine, pytest.mark.network]
 
@@ -236,3 +238,29 @@ def test_a_profile_names_the_function_that_took_the_time(
     for side in ("base", "head"):
         assert "<svg" in (project.path / f".presubmit/last/profile/{side}.svg").read_text()
     assert "slow (pkg/ops.py)" in done.output
+
+
+def test_an_engine_that_goes_away_keeps_what_was_decided(
+    project: Project, in_container: tuple[str, ...], relay: Relay
+) -> None:
+    project.back()
+    project.edit("pkg/ops.py", "2 ** i for i in", "2 ** j for j in")
+    last = project.path / ".presubmit/last"
+    before = last.readlink()
+    process = project.start(
+        *("bench", *in_container, "--all", "--budget", "4m"), env={"DOCKER_HOST": relay.host}
+    )
+
+    def has_decided() -> bool:
+        events = last / "events.jsonl"
+        told = events.read_text() if last.readlink() != before and events.exists() else ""
+        return '"said"' in told
+
+    assert wait_for(has_decided, 180)
+    relay.cut()
+    assert process.wait(timeout=60) == 3
+    run = json.loads((last / "run.json").read_text())
+    assert (run["state"], run["exit"]) == ("error", 3)
+    found = json.loads((last / "bench.json").read_text())
+    assert found["measured"]["results"]
+    assert not any(it["confirmed"] for it in found["measured"]["results"])
