@@ -11,7 +11,7 @@ from presubmit.results.files import read_bounded
 from presubmit.selector.recorded_index import FIXTURE, TEST
 from presubmit.selector.recorded_sound import ASKING, READING, say_read
 from presubmit.selector.recorded_store import CORES
-from presubmit.selector.recording import Ran, Recording
+from presubmit.selector.recording import Ran, Recording, left_by_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,6 +61,14 @@ class _Chosen(msgspec.Struct, tag_field="kind", tag="chosen"):
     tests: dict[str, int]
 
 
+class _Left(msgspec.Struct, tag_field="kind", tag="left"):
+    """What some tests left, together: one is named as often as it ran since the last look."""
+
+    p: str
+    tests: list[str]
+    left: list[str]
+
+
 class _Begun(msgspec.Struct, tag_field="kind", tag="begun"):
     p: str
     context: str
@@ -94,7 +102,7 @@ class _Fault(msgspec.Struct, tag_field="kind", tag="fault"):
     error: str
 
 
-_Line = _Start | _Names | _Chosen | _Ran | _Begun | _Raw | _End | _Note | _Fault
+_Line = _Start | _Names | _Chosen | _Ran | _Left | _Begun | _Raw | _End | _Note | _Fault
 
 
 def read_recording(path: Path, *, max_bytes: int = MOST_BYTES) -> Recording | None:
@@ -186,7 +194,7 @@ class _Joining:
         for line in lines:
             self._take(line)
 
-    def _take(self, line: _Line) -> None:
+    def _take(self, line: _Line) -> None:  # noqa: C901 - one kind of line after the other
         match line:
             case _Start():
                 self.sessions.add(line.p)
@@ -202,6 +210,11 @@ class _Joining:
                 self._functions(line)
                 if line.of:
                     self.resolved.add(line.of)
+            case _Left():
+                for name in line.tests:
+                    parts = self._of(name)
+                    parts.looks += 1
+                    parts.left.update(line.left)
             case _Raw():
                 self._of(line.context).take(line)
                 self.raw.add(line.p)
@@ -260,6 +273,9 @@ class _Parts:
         self.acknowledged = 0
         self.times = 0
         """How often it ran: once for each of its parameters."""
+        self.looks = 0
+        """How often it was seen what it left."""
+        self.left: set[str] = set()
         self.outcome = ""
         self.seconds = 0.0
 
@@ -296,6 +312,7 @@ class _Parts:
             open="; ".join(self.open)[:500],
             outcome=self.outcome or "passed",
             seconds=round(self.seconds, 6),
+            left=_sorted(self.left) if self.times and self.looks == self.times else None,
         )
 
 
@@ -351,6 +368,7 @@ def _both(one: Ran, two: Ran) -> Ran:
         open="; ".join(dict.fromkeys(filter(None, (one.open, two.open)))),
         outcome=worse(one.outcome, two.outcome),
         seconds=round(one.seconds + two.seconds, 6),
+        left=left_by_both(one.left, two.left),
     )
 
 

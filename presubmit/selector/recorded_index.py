@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from presubmit.selector.recording import Ran
+from presubmit.selector.recording import Ran, left_by_both
 from presubmit.values import Value
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class Seen(Value, frozen=True, kw_only=True, array_like=True):
     """How many functions ran."""
     lost: bool = False
     """It rests on a context that is not in the run."""
+    left: tuple[str, ...] | None = None
+    """What a test left changed that outlives it; None: not known."""
 
     @property
     def file(self) -> str:
@@ -58,6 +60,11 @@ class Seen(Value, frozen=True, kw_only=True, array_like=True):
     def id(self) -> str:
         """The id of a test, without parameters; empty for other contexts."""
         return self.context.removeprefix(TEST) if self.context.startswith(TEST) else ""
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether others may see what was done here: it is no test, or one that is not known to leave nothing."""
+        return not self.context.startswith(TEST) or self.left is None or bool(self.left)
 
     @property
     def wide(self) -> bool:
@@ -108,6 +115,7 @@ def pack(contexts: Iterable[Ran]) -> dict[str, bytes]:
             seconds=round(ran.seconds, 4),
             functions=sum(map(len, functions.values())),
             lost=not set(used) <= set(numbers),
+            left=None if ran.left is None else tuple(map(plain, ran.left)),
         )
         if one.wide:
             of[f"{_OF}{number}"] = functions
@@ -191,6 +199,7 @@ class Index:
                 open=one.open,
                 outcome=one.outcome,
                 seconds=one.seconds,
+                left=one.left,
             )
             for number, one in enumerate(self.contexts)
         )
@@ -258,6 +267,7 @@ def _joined(one: Ran, other: Ran) -> Ran:
         open=one.open or other.open,
         outcome="failed" if "failed" in {one.outcome, other.outcome} else one.outcome,
         seconds=max(one.seconds, other.seconds),
+        left=left_by_both(one.left, other.left),
     )
 
 

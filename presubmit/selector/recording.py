@@ -31,6 +31,15 @@ class Ran(Value, frozen=True, kw_only=True):
     outcome: str = "passed"
     """Of a test: `passed`, `failed` or `skipped`; failed where any of its parameters did."""
     seconds: float = 0.0
+    left: tuple[str, ...] | None = None
+    """Of a test: what it left changed that outlives it (`pkg.core.CACHE`), empty where nothing; None: not known."""
+
+
+def left_by_both(
+    one: tuple[str, ...] | None, other: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """Join what was left: what is not known of one is not known of both."""
+    return None if one is None or other is None else tuple(sorted({*one, *other}))
 
 
 class Recording(Value, frozen=True, kw_only=True):

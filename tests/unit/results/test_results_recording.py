@@ -275,3 +275,32 @@ def test_a_shard_of_another_environment_is_left_out() -> None:
 def test_there_must_be_something_to_join() -> None:
     with pytest.raises(ValueError, match="no recording"):
         join([])
+
+
+def left(*names: str, tests: tuple[str, ...] = (TEST,)) -> dict[str, Any]:
+    return {"kind": "left", "p": "7-a", "tests": [*tests], "left": [*names]}
+
+
+def test_what_a_test_left_is_joined() -> None:
+    found = the_test(ran(), left("a.py::X"), ran(), left("a.py::Y", "a.py::X"))
+    assert found.left == ("a.py::X", "a.py::Y")
+
+
+def test_what_one_look_saw_is_said_of_every_test_before_it() -> None:
+    lines = (ran(), ran(context="test:t.py::y"), left("a.py::X", tests=(TEST, "test:t.py::y")))
+    found = {it.context: it.left for it in parse(START, *lines, END).contexts}
+    assert found == {TEST: ("a.py::X",), "test:t.py::y": ("a.py::X",)}
+
+
+def test_a_test_that_was_not_looked_at_each_time_may_have_left_anything() -> None:
+    assert the_test(ran(), left(), ran()).left is None
+    assert the_test(ran()).left is None
+    assert the_test(ran(), ran(), left(tests=(TEST, TEST))).left == ()
+
+
+def test_of_shards_what_is_not_known_of_one_is_not_known() -> None:
+    one, other = parse(START, ran(), left("a.py::X"), END), parse(START, ran(), END)
+    (joined,) = join([one, one]).contexts
+    assert joined.left == ("a.py::X",)
+    (joined,) = join([one, other]).contexts
+    assert joined.left is None

@@ -118,6 +118,13 @@ def test_a_name_that_is_not_utf_8_is_found_again() -> None:
     assert found.ran(odd)["f"] == (0,)
 
 
+@pytest.mark.parametrize("left", [None, (), ("a.py::X",)])
+def test_what_a_test_left_comes_back(left: tuple[str, ...] | None) -> None:
+    found = index(Ran(context="test:t.py::x", left=left))
+    assert found.all_contexts()[0].left == left
+    assert found.contexts[0].may_leave is (left != ())
+
+
 def test_a_newer_record_of_a_test_replaces_the_older() -> None:
     old = Ran(context="test:t.py::x", functions={"a.py": ("f",)}, outcome="failed")
     new = Ran(context="test:t.py::x", functions={"a.py": ("g",)})

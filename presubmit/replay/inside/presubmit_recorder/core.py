@@ -10,6 +10,7 @@ from presubmit_recorder import monitor
 from presubmit_recorder.events import Events
 from presubmit_recorder.lines import Table
 from presubmit_recorder.places import Places
+from presubmit_recorder.state import Watch
 from presubmit_recorder.tracer import Tracer, load, other_tracer
 
 TOLD = "PRESUBMIT_RECORDER"
@@ -34,6 +35,8 @@ class Context:
         self.uses = set()
         self.outcome = ""
         self.seconds = 0.0
+        self.goes_on = False
+        """Whether the next test is the same with other parameters: what both leave is seen at its end."""
 
     @property
     def empty(self):
@@ -56,6 +59,9 @@ class Recorder:
         self.running = False
         self.pid = os.getpid()
         self._events = Events()
+        self.watch = Watch(self.places.traced)
+        self._unseen = []
+        """Tests that ended since the last look at what they left."""
         self._tracer = None
         self._stack = [Context(SESSION)]
         self._tables = {}
@@ -159,6 +165,7 @@ class Recorder:
         if self.running:
             self._gather()
             self.stop()
+            self.look()
             self.write_session()
         self._mind_stale()
         if self.told.get("main") == self.pid:
@@ -183,6 +190,9 @@ class Recorder:
         self._gather()
         if name.startswith(TEST):
             self._write_so_far()
+            with self._events.muted():
+                if self.watch.before():
+                    self._unseen = []  # what they left is now what is there before the next
         context = Context(name)
         self._stack.append(context)
         os.environ[CONTEXT] = name
@@ -197,8 +207,22 @@ class Recorder:
             pass
         os.environ[CONTEXT] = self.current.name
         self.write(context)
+        if context.name.startswith(TEST):
+            self._unseen.append(context.name)
+            if not context.goes_on and self.watch.affordable:
+                self.look()
         self._mind_takeover(context)
         self._mind_limits(context)
+
+    def look(self):
+        """See what the tests left, together, that ended since the last look."""
+        if not self._unseen:
+            return
+        with self._events.muted():
+            left = self.watch.after()
+        if left is not None:
+            self.line(kind="left", tests=self._unseen, left=left)
+        self._unseen = []
 
     def drop(self, context):
         """End a context that did not run to its end: nothing is known of it."""

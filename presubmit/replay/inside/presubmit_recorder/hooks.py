@@ -97,17 +97,20 @@ class Hooks:
     # --- tests --------------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item):
+    def pytest_runtest_protocol(self, item, nextitem):
         """Record a test from the beginning of its set-up to the end of its tear-down."""
-        context = self.guarded(self._begin_test, item)
+        context = self.guarded(self._begin_test, item, nextitem)
         outcome = yield
         if context is not None:
             self._tests.pop(item.nodeid, None)
             end = self.recorder.leave if outcome.excinfo is None else self.recorder.drop
             self.guarded(end, context)
 
-    def _begin_test(self, item):
-        context = self.recorder.enter("test:" + self._test(item))
+    def _begin_test(self, item, following):
+        name = self._test(item)
+        context = self.recorder.enter("test:" + name)
+        if context is not None:
+            context.goes_on = following is not None and self._test(following) == name
         self._tests[item.nodeid] = context
         return context
 
@@ -198,9 +201,14 @@ class Hooks:
     def _end_fixture(self, context, fixturedef, request):
         context.uses.update(self._wider(request, None) - {context.name})
         self.recorder.leave(context)
+        made = getattr(fixturedef, "cached_result", None)
+        if made is not None:
+            with self.recorder.unheard():
+                self.recorder.watch.hold(context.name, made[0])
         fixturedef.addfinalizer(functools.partial(self._before_finish, context.held, context.name))
 
     def _before_finish(self, held, name):
+        self.recorder.watch.release(name)
         held.append(self.guarded(self.recorder.enter, name))
 
     def _after_finish(self, held):
