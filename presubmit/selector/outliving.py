@@ -83,21 +83,21 @@ class Outliving:
                 yield f"writes to a {owner}{lasting}"
             case "parameter":
                 for node in self._given(path, element.qualname):
-                    yield _global(path, node)
+                    yield _global(path, node, sure=False)
             case "result":
                 for node in self._results(path, owner, name, 0):
-                    yield _global(path, node)
+                    yield _global(path, node, sure=False)
             case "passes":
                 for node in self._states(path, owner, name, 0):
-                    yield _global(path, node)
+                    yield _global(path, node, sure=False)
             case "asks":
                 reference, _, method = name.rpartition(" ")
                 for node in self._states(path, owner, reference, 0):
                     if self._may_change(node, method):
-                        yield _global(path, node)
+                        yield _global(path, node, sure=False)
             case _ if kind.startswith("self."):
                 for node in self._states(path, owner, kind, 0):
-                    yield _global(path, node)
+                    yield _global(path, node, sure=False)
             case _ if self._index.is_module(path, kind):
                 pass  # `module.register(x)`: what that function does is its own
             case _:
@@ -270,6 +270,7 @@ class Outliving:
         return frozenset()
 
 
-def _global(path: str, node: Node) -> str:
+def _global(path: str, node: Node, *, sure: bool = True) -> str:
     """Write where the state is; with its file where that is another one."""
-    return f"writes the global {node[1] if node[0] == path else '::'.join(node)}"
+    where = node[1] if node[0] == path else "::".join(node)
+    return f"{'writes' if sure else 'may write'} the global {where}"

@@ -74,7 +74,7 @@ class Lasting:
     def family(self, owner: Element) -> set[Element]:
         """Give the functions of a class and of the classes that name it: some are its subclasses."""
         found: set[Element] = set()
-        for path, name in self._classes(owner):
+        for path, name in self.classes(owner):
             found |= {(path, it) for it in self._index.ran(path) if it.startswith(f"{name}.")}
         return found
 
@@ -82,7 +82,8 @@ class Lasting:
         """Give the contexts that ran a function."""
         return self._index.ran(element[0]).get(plain(element[1]), ())
 
-    def _classes(self, owner: Element) -> set[Element]:
+    def classes(self, owner: Element) -> set[Element]:
+        """Give a class and the classes that name it: some are its subclasses."""
         found = {owner}
         waiting = [owner]
         while waiting:
@@ -95,7 +96,7 @@ class Lasting:
     def _met(self, owner: Element) -> frozenset[int]:
         """Give the contexts that made or used an instance of a class or of a subclass."""
         if owner not in self._made:
-            makers = {it for one in self._classes(owner) for it in self._names.makers(*one)}
+            makers = {it for one in self.classes(owner) for it in self._names.makers(*one)}
             functions = self.family(owner) | makers
             self._made[owner] = frozenset(n for it in functions for n in self.ran(it))
         return self._made[owner]
@@ -107,7 +108,7 @@ class Lasting:
             self._outside[owner] = any(contexts[n].wide for n in self._met(owner)) or any(
                 # Nothing that is recorded need run where one is made.
                 not self._names.makers(*one) and self._names.lives_on(*one)
-                for one in self._classes(owner)
+                for one in self.classes(owner)
             )
         return self._outside[owner]
 
@@ -121,7 +122,7 @@ class Lasting:
         """Tell whether one of these stores an instance in a test that has one: it names the class, or is handed one."""
         met = self._met(owner)
         if owner not in self._near:
-            self._near[owner] = self._callers(self._classes(owner)) | self.family(owner)
+            self._near[owner] = self._callers(self.classes(owner)) | self.family(owner)
         near = self._near[owner]
         return any(
             not met.isdisjoint(numbers)

@@ -184,7 +184,9 @@ def _shows_readers(path: str, scene: Scene, index: Index) -> bool:
     """Tell whether each test that depends on a file opened it: none was served by what another one kept of it."""
     readers = [n for n in index.opened(path) if index.contexts[n].context.startswith(TEST)]
     if len(readers) == 1 and not index.contexts[readers[0]].modules:
-        return _keeps_nothing(_functions_of(readers[0], index), scene)
+        return not index.contexts[readers[0]].may_leave or _keeps_nothing(
+            _functions_of(readers[0], index), scene
+        )
     return len(readers) >= _READERS
 
 

@@ -11,6 +11,7 @@ from presubmit.selector.element import MODULE
 from presubmit.selector.recorded_index import COLLECT, SESSION, plain
 from presubmit.selector.recorded_lasting import Lasting
 from presubmit.selector.recorded_lasting import Names as LastingNames
+from presubmit.selector.recorded_left import ANY_GLOBAL, OBJECT, Left
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -116,8 +117,11 @@ class _Walk:
         """What keeps state that contexts left behind."""
         self.state: dict[tuple[Element, bool], str] = {}
         self.lasting = Lasting(index, names)
+        self.seen_left = Left(index, self.lasting)
         self.seen: dict[Element, bool] = {}
         """What was looked at as a keeper of state, and whether as one that only tests left."""
+        self.reasons: dict[Element, set[str]] = {}
+        """Why they keep it."""
         self.used_by: dict[int, list[int]] = {}
         for number, one in enumerate(index.contexts):
             for use in one.uses:
@@ -240,17 +244,20 @@ class _Walk:
 
     def _see_state(self, element: Element, why: str, chain: Chain, *, late: bool) -> None:
         """Note who ran what keeps the state, and who may use it: the keeper itself, or the global that it writes."""
-        if not self.seen.get(element, True) or (late and element in self.seen):
+        reasons = self.reasons.setdefault(element, set())
+        more = {*why.split("; ")} - reasons
+        if not more and (late or not self.seen.get(element, True)):
             return
-        self.seen[element] = late
+        reasons |= more
+        self.seen[element] = late and self.seen.get(element, True)
         path, name = element
         kept = [_node(path, written) for written in _WRITES.findall(why)]
         users = {user for it in (element, *kept) for user in self.callers(it)}
-        if _ANY_GLOBAL in why:
+        if ANY_GLOBAL in why:
             users |= {(path, it) for it in self.index.ran(path)}
             if not late:
                 self.importers([path], chain)
-        if _WRITES_TO in why:
+        if OBJECT in why:
             users |= self.lasting.family((path, name.rpartition(".")[0]))
         for user in (element, *sorted(users)):
             through = chain if user == element else (*chain, "::".join(user))
@@ -291,30 +298,40 @@ class _Walk:
         apart: dict[Element, Chain] = {}
         """Elements that name one of them but did not yet run together with it."""
         for element in known:
-            late = self._is_late(self.ran(*element))
-            if why := self.keeps_state(element, late=late):
-                self._see_state(element, why, ("::".join(element),), late=late)
-        while waiting:
+            self._keeps(element, self.ran(*element), ("::".join(element),))
+        looked: dict[Element, int] = {}
+        """In how many contexts it was looked at what they kept."""
+        grown = True
+        while grown:
+            grown = False
             while waiting:
                 path, name = waiting.pop()
                 for user in self.callers((path, name)) - known:
                     apart.setdefault(user, (f"{path}::{name}", "::".join(user)))
             for user, chain in list(apart.items()):
                 numbers = self.hits.contexts.keys() & self.ran(*user)
-                if not numbers:
+                if len(numbers) <= looked.get(user, 0):
                     continue
-                del apart[user]
-                known.add(user)
-                waiting.append(user)
-                late = self._is_late(numbers)
-                if why := self.keeps_state(user, late=late):
-                    self._see_state(user, why, chain, late=late)
+                if user not in known:
+                    known.add(user)
+                    waiting.append(user)
+                grown = True
+                looked[user] = len(numbers)
+                if self._keeps(user, numbers, chain):
+                    del apart[user]
+
+    def _keeps(self, element: Element, numbers: Collection[int], chain: Chain) -> bool:
+        """Note who sees what a function kept in some contexts that ran it; tells whether it did."""
+        late = self._is_late(numbers)
+        said = self.keeps_state(element, late=late)
+        why = self.seen_left.borne_out(element, said, numbers)
+        if why:
+            self._see_state(element, why, chain, late=late)
+        # More contexts may bear out more of what is said.
+        return why == said
 
 
-_WRITES: Final = re.compile(r"writes the global ([^;]+)")
-_ANY_GLOBAL: Final = "writes globals of its module"
-_WRITES_TO: Final = "writes to a "
-"""An object that others hold as well."""
+_WRITES: Final = re.compile(r"writes? the global ([^;]+)")
 
 
 def _node(path: str, written: str) -> Element:

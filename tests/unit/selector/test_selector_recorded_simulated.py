@@ -131,11 +131,23 @@ class Process:
             for name, fixtures in tests.items():
                 test = f"{path}::{name}"
                 if chosen is None or test in chosen:
+                    before = self.state()
                     self.inside(f"test:{test}")
                     given = tuple(self.get(fixture) for fixture in fixtures)
                     self.outcomes[test] = hash((given, self.call((path, name))))
+                    left = {key for key, kept in self.state().items() if before.get(key) != kept}
+                    self.seen()["left"] = tuple(sorted(left))
                     self.stack.pop()
         return self
+
+    def state(self) -> dict[str, object]:
+        """Give what outlives a test, by the names that the recorder has for it."""
+        functions = self.program.functions
+        caches = {
+            f"{path}::{'_' * functions[path, name].memo}{name}": kept
+            for (path, name), kept in self.caches.items()
+        }
+        return caches | {f"{path}::registry": kept for path, kept in self.registries.items()}
 
     def contexts(self) -> list[Ran]:
         return [
@@ -144,6 +156,7 @@ class Process:
                 functions={path: tuple(names) for path, names in it["functions"].items()},
                 modules=tuple(it["modules"]),
                 uses=tuple(it["uses"]),
+                left=it.get("left"),
             )
             for it in self.ran.values()
         ]
