@@ -161,7 +161,7 @@ class _Past:
     def why(self, number: int, path: str, hits: Hits) -> Chain:
         """Give the chain from a difference to a test."""
         found = hits.contexts.get(number) or hits.files.get(path) or hits.everything
-        return (*found, self.contexts[number].id) if found else ()
+        return _ending(found, self.contexts[number].id) if found else ()
 
 
 def _narrowed(test: ChosenTest, pasts: Sequence[_Past]) -> tuple[ChosenTest | None, int] | None:
@@ -212,6 +212,13 @@ def _why(test: str, path: str, pasts: Sequence[_Past]) -> Reason:
     return Reason(rule="recorded", text=text, chain=(test,))
 
 
+def _ending(chain: Chain, test: str) -> Chain:
+    """Give a chain that ends with a test, once: the test may be the element that saw the change."""
+    path, _, name = test.partition("::")
+    own = {test, f"{path}::{name.replace('::', '.')}"}
+    return (*chain[:-1], test) if chain[-1] in own else (*chain, test)
+
+
 def _text(chain: Chain, hits: str) -> str:
     verb = "ran" if "::" in chain[0] else "read"
     if len(chain) > 2:  # noqa: PLR2004 - there is something between the change and the test
@@ -234,7 +241,7 @@ def _added(
         for number in sorted(past.now.near):
             one = past.contexts[number]
             if one.file in there:
-                chain = (*past.now.contexts[number], one.id or one.file)
+                chain = _ending(past.now.contexts[number], one.id or one.file)
                 reason = Reason(rule="recorded", text=_text(chain, "now"), chain=chain)
                 found.setdefault(one.file, {}).setdefault(one.id, reason)
                 whole |= set() if one.id else {one.file}

@@ -486,6 +486,22 @@ def test_the_reason_names_what_ran_and_the_static_chain_stays() -> None:
     assert chosen.reasons[0].chain == ("a.py::f", f"{A}::x")
 
 
+def test_a_test_that_is_what_sees_the_state_stands_in_the_chain_once() -> None:
+    run = (case(f"{A}::x", "a.py::f", f"{A}::x"), case(f"{B}::y", f"{B}::y"))
+    found = with_recordings(
+        static(A, B),
+        NOTHING,
+        body("a.py::f"),
+        [past(*run)],
+        names=Names(
+            state={("a.py", "f"): "writes the global R"}, users={("a.py", "R"): [(B, "y")]}
+        ),
+        graph=Graph({}, frozenset([A, B])),
+    )
+    chains = {test.path: test.reasons[0].chain for test in found.tests}
+    assert chains[B] == ("a.py::f", f"{B}::y")
+
+
 def test_a_file_that_is_left_out_says_that_the_record_did_it() -> None:
     found = with_recordings(
         static(A, B),
