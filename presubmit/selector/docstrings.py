@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _DOC: Final = "__doc__"
 _CALLS: Final = frozenset({"getdoc", "help", "pydoc", "render_doc"})
+_PAGES: Final = frozenset({"help", "pydoc", "render_doc"})
+"""Those that show all that a module or a class has."""
 _DOCTEST: Final = frozenset({"doctest", "DocTestFinder", "testmod", "DocTestSuite"})
 _LOOKS: Final = frozenset({"members", "imports"})
 """How an element gets at all that there is."""
@@ -56,6 +58,8 @@ class Reader(NamedTuple):
     qualname: str
     subjects: frozenset[str] = frozenset()
     """The names that it reads them of; none: it reads those of objects that it is given."""
+    pages: bool = False
+    """It reads those of all that such an object has."""
 
 
 def docstring_tests(scene: Scene, make_names: MakeNames | None) -> Iterator[tuple[str, Chain]]:
@@ -121,7 +125,9 @@ def _look(
         if is_test and _test_reads(shape, qualnames, readers, own=where == path):
             found.add(where)
         for reader in readers:
-            if any(_is_read(it, reader, elements, path, scene) for it in qualnames):
+            if any(_is_read(it, reader, elements, path, scene) for it in qualnames) or (
+                reader.pages and not is_test
+            ):
                 named.setdefault(where, set()).add(reader.qualname)
             elif not reader.subjects and not is_test:
                 given.setdefault(where, set()).add(reader.qualname)
@@ -181,7 +187,8 @@ def _readers(path: str, shape: Shape, known: Collection[str]) -> Iterator[Reader
     bindings = dict(shape.imports)
     for element in shape.elements:
         subjects = {_subject(use, element.kind, bindings) for use in _used(element)} - {None}
-        yield from _of_subjects(path, element.qualname, subjects, known, bindings)
+        for reader in _of_subjects(path, element.qualname, subjects, known, bindings):
+            yield reader._replace(pages=not reader.subjects and _shows_pages(element, bindings))
     for _, used in shape.aliases:
         subjects = {_subject(use, ElementKind.MODULE, bindings) for use in used} - {None}
         yield from _of_subjects(path, MODULE, subjects, known, bindings)
@@ -212,6 +219,18 @@ def _of_subjects(
         yield Reader(path, qualname)
 
 
+def _shows_pages(element: Element, bindings: Mapping[str, str]) -> bool:
+    parts = [it.split(".") for it in (*element.uses, *element.head_uses) if it[0] not in ".="]
+    names = {it for one in parts for it in one}
+    return not _PAGES.isdisjoint(names | {_imported(one[0], bindings) for one in parts})
+
+
+def _imported(name: str, bindings: Mapping[str, str]) -> str:
+    """Give what a name of `pydoc`, `inspect` or `doctest` is called there."""
+    module, _, known = bindings.get(name, "").partition(":")
+    return known or module if module in {"pydoc", "inspect", "doctest"} else ""
+
+
 def _used(element: Element) -> Iterator[str]:
     yield from element.uses
     if element.kind in {ElementKind.MODULE, ElementKind.CLASS}:
@@ -237,7 +256,7 @@ def _subject(use: str, kind: ElementKind, bindings: Mapping[str, str]) -> str | 
     if parts[0] == "self" or parts == ["", "help"]:
         return None
     words = _CALLS | _DOCTEST if parts[0] != "" else _CALLS - {"help"}
-    return "" if not words.isdisjoint(parts) else None
+    return "" if not words.isdisjoint([*parts, _imported(parts[0], bindings)]) else None
 
 
 def _is_read(
@@ -333,9 +352,12 @@ def _test_reads(
     """
     if not _DOCTEST.isdisjoint(_words(test.elements)):
         return True
+    readers = tuple(readers)
     given = {it.qualname for it in readers if not it.subjects}
     if not given:
         return False
+    if any(it.pages for it in readers):
+        return True
     near, words = _near(test, given)
     if own or any(it.qualname in given and _reads_all(it) for it in near):
         return True

@@ -58,6 +58,9 @@ def test_a_docstring_chooses_its_own_file_where_doctests_are_collected() -> None
         ("import inspect\nfrom pkg import f\ndef test(): inspect.getdoc(f)", True),
         ("from pkg import f\ndef test(): help(f)", True),
         ("import pydoc, pkg\ndef test(): pydoc.render_doc(pkg.f)", True),
+        ("import pydoc, pkg.a\ndef test(): pydoc.render_doc(pkg.a)", True),
+        ("from pydoc import render_doc as page\nfrom pkg import a\ndef test(): page(a)", True),
+        ("from pkg import a\ndef test(): help(a)", True),
         ("import doctest, pkg.a\ndef test(): doctest.testmod(pkg.a)", True),
         (
             "import pkg\ndef test():\n  for it in pkg.__all__: assert getattr(pkg, it).__doc__",
