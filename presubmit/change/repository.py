@@ -176,9 +176,13 @@ def _make_own_folder(repository: Repository) -> None:
         for folder in ("info", "pack"):
             (repository.own_objects / folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
+        blocked = isinstance(error, FileExistsError | NotADirectoryError)
+        wanted = (
+            "move the file away that is in its place" if blocked else "give yourself write access"
+        )
         raise GitError(
             f"cannot write to {repository.own_dir}: {error.strerror}",
-            hint="presubmit keeps the tree under test there; give yourself write access",
+            hint=f"presubmit keeps the tree under test there; {wanted}",
         ) from error
 
 

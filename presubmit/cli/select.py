@@ -104,6 +104,8 @@ def select(
         reading = with_runner(reading, options, os.environ, history)
         selection, layout = read_selection(reading, options.tests, history)
         selection = in_order(reading, selection, history)
+    if history.note:
+        click.echo(f"note: {history.note}", err=True)
     out = left_out(selection, layout.tests)
     if form == "json" and not execute:
         click.echo(selection_json(selection, out))

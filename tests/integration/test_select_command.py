@@ -67,6 +67,15 @@ def repo(make_repo: MakeRepo) -> Repo:
     return made
 
 
+def test_a_damaged_history_is_said(repo: Repo) -> None:
+    (repo.path / ".git/presubmit").mkdir()
+    (repo.path / ".git/presubmit/history.db").write_text("junk")
+    done = presubmit(repo.path, "select")
+    assert done.exit_code == 0
+    assert "note: history.db was damaged" in done.errors
+    assert "damaged" not in presubmit(repo.path, "select").errors
+
+
 # --- start-up -------------------------------------------------------------------------------------------------------
 
 MOST_GIT_PROCESSES = 37

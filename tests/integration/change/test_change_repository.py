@@ -133,6 +133,14 @@ def test_a_git_folder_without_write_access_is_an_error(
     assert message == f"cannot write to {git_dir / 'presubmit'}: Permission denied"
 
 
+def test_a_file_in_place_of_our_folder_is_an_error_that_says_so(make_repo: MakeRepo) -> None:
+    repo = make_repo({"a.py": ""})
+    (repo.path / ".git/presubmit").write_text("")
+    with pytest.raises(GitError, match="cannot write to") as caught:
+        read_repository(repo.path)
+    assert "move the file away" in caught.value.hint
+
+
 def test_a_repository_with_a_broken_configuration_is_an_error(make_repo: MakeRepo) -> None:
     repo = make_repo({"a.py": ""})
     (repo.path / ".git/config").write_text("[broken")
