@@ -57,12 +57,8 @@ class Outliving:
             found.update(dict.fromkeys(self._by_decorator(path, decorator)))
         for written in element.writes:
             found.update(dict.fromkeys(self._by_write(path, element, written)))
-        # What is surely written need not be guessed as well.
-        told = [
-            it for it in found if it.replace("may write ", "writes ", 1) not in found.keys() - {it}
-        ]
         # An object that others hold is the widest reason: it stands last.
-        return "; ".join(sorted(told, key=lambda it: it.startswith("writes to a ")))
+        return "; ".join(sorted(found, key=lambda it: it.startswith("writes to a ")))
 
     def left(self, path: str, element: Element) -> Iterator[Node]:
         """Give what keeps the changes that an element makes, its own object apart.
