@@ -27,8 +27,7 @@ class Element(Value, frozen=True, kw_only=True):
 
     Uses are written as `f` (an identifier that is no local variable), `root.f` (an attribute of such an identifier),
     `self.f` (an attribute of a method's first parameter), `.f` (an attribute of anything else, or a word of a string),
-    `.do_*` and `.*_key` (the known part of a name that is built), `=f` (a parameter: tests get fixtures by them),
-    `.import` (it imports something when it runs).
+    `.do_*` and `.*_key` (the known part of a name that is built), `=f` (a parameter: tests get fixtures by them).
     """
 
     qualname: str
@@ -63,7 +62,7 @@ class Element(Value, frozen=True, kw_only=True):
     `class x`, `globals x` (`*`: any), `result f` (what a call of `f` gave), `parameter x`.
     And `call x` where it calls a parameter: as a decorator, it runs what it decorates. `passes x`, `asks x m` and
     `gives x` tell which names it hands to calls, calls the method `m` of, and returns: `x`, `x.y`, `self.x`,
-    `class.x`, `result:f`; `x[]` means what `x` holds. `hands x`: a parameter that it passes on or calls a method of."""
+    `class.x`, `result:f`."""
 
 
 class Shape(Value, frozen=True, kw_only=True):
@@ -82,7 +81,5 @@ class Shape(Value, frozen=True, kw_only=True):
     The name that a fixture is given (`@fixture(name="x")`) is one of them; it has `=fixture` besides its function."""
     kept: tuple[str, ...] = ()
     """Names bound at module or class level, `C.x`, whose values may change: containers, instances."""
-    flat: tuple[str, ...] = ()
-    """Names bound there to numbers and texts, or to containers of such."""
     names: tuple[str, ...] = ()
     """Every name that occurs in all these, once."""

@@ -7,9 +7,6 @@ from typing import Final
 AUTOUSE: Final = "autouse"
 """What `Element.decorators` holds besides for a fixture that every test gets unasked."""
 
-SHARED_FIXTURE: Final = "shared"
-"""The same for a fixture of which several tests get one value."""
-
 _PURE: Final = frozenset(
     [
         "property",
@@ -35,7 +32,6 @@ _PURE: Final = frozenset(
         "unique",
         "fixture",
         "autouse",
-        "shared",
     ]
 )
 _PURE_MODULES: Final = frozenset(
@@ -51,7 +47,6 @@ _PURE_MODULES: Final = frozenset(
         "enum",
         "pytest",
         "unittest",
-        "mark",
         "mock",
         "hypothesis",
         "warnings",
@@ -66,79 +61,6 @@ _PURE_MODULES: Final = frozenset(
     ]
 )
 _CACHES: Final = frozenset({"lru_cache", "cache", "cached_property"})
-CACHE_QUESTIONS: Final = frozenset({"cache_info", "cache_clear", "cache_parameters"})
-"""What tells whether a function was called before."""
-PROCESS_CALLS: Final = frozenset(
-    [
-        *(
-            "os.chdir",
-            "os.putenv",
-            "os.unsetenv",
-            "os.umask",
-        ),
-        *("sys.settrace", "sys.setprofile"),
-        *("sys.set_int_max_str_digits", "sys.addaudithook", "threading.settrace"),
-        *("logging.disable", "logging.basicConfig", "logging.addLevelName", "logging.shutdown"),
-        *("logging.setLoggerClass", "logging.setLogRecordFactory", "logging.captureWarnings"),
-        *("logging.config.dictConfig", "logging.config.fileConfig"),
-        *("warnings.filterwarnings", "warnings.simplefilter", "warnings.resetwarnings"),
-        *("decimal.setcontext", "locale.setlocale", "random.seed", "numpy.random.seed"),
-        *("time.tzset", "signal.signal", "signal.setitimer", "signal.alarm", "atexit.register"),
-        *("atexit.unregister", "codecs.register", "codecs.register_error", "copyreg.pickle"),
-        *("socket.setdefaulttimeout", "mimetypes.add_type", "mimetypes.init", "gettext.install"),
-        *("gettext.textdomain", "asyncio.set_event_loop", "asyncio.set_event_loop_policy"),
-        *("multiprocessing.set_start_method", "site.addsitedir", "importlib.reload"),
-        *("importlib.invalidate_caches", "csv.register_dialect", "csv.field_size_limit"),
-        *("shutil.register_archive_format", "shutil.register_unpack_format"),
-        *("webbrowser.register", "re.purge"),
-        *("linecache.clearcache", "linecache.checkcache", "linecache.updatecache"),
-        *(
-            "urllib.request.install_opener",
-            "sqlite3.register_adapter",
-            "sqlite3.register_converter",
-        ),
-        *("resource.setrlimit", "readline.parse_and_bind"),
-    ]
-)
-"""Functions that change what the interpreter or the standard library keeps for all."""
-_IMPORTING: Final = (
-    *("import", "modules", "import_module", "__import__", "walk_packages", "runpy", "patch"),
-    *("pickle", "dumps", "loads", "copyreg", "reload", "find_spec", "get_type_hints", "getmodule"),
-    *(
-        "=monkeypatch",
-        "=mocker",
-        "=pytester",
-        "=testdir",
-        "importorskip",
-        "subprocess",
-        "entry_points",
-    ),
-    *("make_dataclass", "meta_path", "path_hooks", "exec", "eval", "resolve_name", "signature"),
-)
-"""What looks modules up when it runs."""
-READERS: Final = {
-    "sys.modules": _IMPORTING,
-    "sys.path": (*_IMPORTING, "sys.path"),
-    "linecache": (
-        *("linecache", "getsource", "getsourcelines", "findsource", "format_exc", "print_exc"),
-        *("format_exception", "print_exception", "TracebackException", "extract_tb", "doctest"),
-    ),
-    "ctypes": ("ctypes",),
-}
-"""Names by which alone one sees some of these."""
-PROCESS_METHODS: Final = frozenset(
-    [
-        *("setLevel", "addHandler", "removeHandler", "addFilter", "removeFilter", "setFormatter"),
-    ]
-)
-"""Methods of loggers, which whoever asks for the same name shares."""
-PROCESS_GIVERS: Final = frozenset(
-    [
-        *("getcontext", "getLogger", "import_module", "__import__", "getmodule"),
-        *("current_thread", "main_thread", "get_event_loop", "get_event_loop_policy"),
-    ]
-)
-"""Functions of which all callers get one object."""
 _PLAIN: Final = frozenset(
     [
         "object",

@@ -196,14 +196,6 @@ class NameIndex:
         tops = {it.partition(":")[0].partition(".")[0] for it in self.bindings(path)[root]}
         return tops <= sys.stdlib_module_names
 
-    def foreign(self, path: str, dotted: str) -> set[str]:
-        """Give what a dotted name of a file is called where it comes from, should that not be the project."""
-        root, _, rest = dotted.removeprefix("result:").partition(".")
-        if not self.is_external(path, root):
-            return set()
-        whole = (it.replace(":", ".") for it in self.bindings(path)[root])
-        return {f"{it}.{rest}" if rest else it for it in whole}
-
     def is_pure(self, path: str, decorator: str) -> bool:
         """Tell whether a decorator neither calls nor keeps for others what it decorates."""
         return is_pure(decorator) and self.is_believed(path, decorator)

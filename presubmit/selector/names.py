@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Final
 from presubmit.selector.at_hand import TestSets, importing_tests
 from presubmit.selector.element import MODULE, Element, ElementKind, Shape
 from presubmit.selector.graph import build_graph
-from presubmit.selector.known import AUTOUSE, SHARED_FIXTURE, is_implicit
+from presubmit.selector.known import AUTOUSE, is_implicit
 from presubmit.selector.name_index import EXAMPLES, NameIndex, Node, Use
 from presubmit.selector.outliving import Outliving
-from presubmit.selector.shared import Shared
 from presubmit.values import Value
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class NameGraph:
         self.layout = layout
         self._imports = imports
         self._graph = graph
-        self.sets = TestSets(layout.tests)
+        self._sets = TestSets(layout.tests)
         self._known_importing: dict[str, int] | None = None
         self._known_held: dict[tuple[Node, int], int] = {}
         self._met = 0
@@ -95,7 +94,6 @@ class NameGraph:
         self._known_parts: dict[str, frozenset[Node]] = {}
         self._near: dict[str, list[Node]] | None = None
         self._outliving = Outliving(self)
-        self._shared = Shared(self, self._outliving)
 
     # --- the walk -------------------------------------------------------------------------------------------------
 
@@ -119,12 +117,7 @@ class NameGraph:
         return self._reached(masks, before, unsure)
 
     def _walk(
-        self,
-        starts: Iterable[Node],
-        limit: Callable[[Node], int],
-        enough: int = 0,
-        *,
-        named: bool = False,
+        self, starts: Iterable[Node], limit: Callable[[Node], int], enough: int = 0
     ) -> tuple[dict[Node, int], dict[Node, Node | None]]:
         """Walk to users; each node goes with the tests that may have at hand all that it was reached through."""
         masks = {node: limit(node) for node in starts}
@@ -137,14 +130,12 @@ class NameGraph:
             if enough:
                 path, qualname = node
                 reached = self._importing(path) if qualname == MODULE else 0
-                missing &= ~(mask & (reached | self.sets.bits.get(path, 0)))
+                missing &= ~(mask & (reached | self._sets.bits.get(path, 0)))
                 if not missing:
                     break
             for user in sorted(self._users(node)):
                 known = masks.get(user, 0)
                 more = mask & ~known
-                if named and not self.names(user, node):
-                    continue
                 if more and (more := more & limit(user)):
                     masks[user] = known | more
                     before.setdefault(user, node)
@@ -160,14 +151,14 @@ class NameGraph:
         files: dict[str, tuple[str, ...]] = {}
         at_import: dict[str, tuple[str, ...]] = {}
         importing: dict[str, tuple[str, ...]] = {}
-        bits = self.sets.bits
+        bits = self._sets.bits
         for node in before:
             path, qualname = node
             if path in bits and path not in files and masks[node] & bits[path]:
                 files[path] = _chain(node, before)
             if qualname == MODULE:
                 at_import[path] = _chain(node, before)
-                for test in self.sets.names(masks[node] & self._importing(path)):
+                for test in self._sets.names(masks[node] & self._importing(path)):
                     importing.setdefault(test, at_import[path])
         self._add_unread(files, at_import, importing)
         return NameReach(
@@ -185,7 +176,7 @@ class NameGraph:
             if shape.problem:
                 why = (f"{path} cannot be parsed",)
                 at_import.setdefault(path, why)
-                for test in self.sets.names(self._importing(path)):
+                for test in self._sets.names(self._importing(path)):
                     importing.setdefault(test, (*why, path))
                 if path in self._tests:
                     files.setdefault(path, why)
@@ -198,8 +189,8 @@ class NameGraph:
         """Give the tests that import a file."""
         if self._known_importing is None:
             graph = self._graph or build_graph(self.layout, self._imports)
-            self._known_importing = importing_tests(graph.dependents, self.sets)
-            for test, bit in self.sets.bits.items():
+            self._known_importing = importing_tests(graph.dependents, self._sets)
+            for test, bit in self._sets.bits.items():
                 self._known_importing[test] = self._known_importing.get(test, 0) | bit
         return self._known_importing.get(path, 0)
 
@@ -212,11 +203,11 @@ class NameGraph:
 
     def _file_limit(self, node: Node) -> int:
         if node == _COMPUTED:
-            return self.sets.all
+            return self._sets.all
         found = self._importing(node[0])
         if not found and posixpath.dirname(node[0]) in self.layout.packages:
             # A module that no test is seen to import may be loaded in a way that is not seen; a script is not.
-            return self.sets.all
+            return self._sets.all
         return found
 
     def _holding(self, node: Node, rounds: int) -> int:
@@ -231,18 +222,18 @@ class NameGraph:
 
     def _find_holding(self, node: Node, rounds: int) -> int:
         if self._met > _MOST_MET or self._may_be_listed(*node):
-            return self.sets.all
+            return self._sets.all
         limit = functools.partial(self._limit, rounds=rounds - 1)
         masks, before = self._walk([node], limit, self._file_limit(node))
         self._met += len(before)
         if len(before) > _MOST:
-            return self.sets.all
+            return self._sets.all
         reach = self._reached(masks, before, [])
         found = 0
         for test in (*reach.files, *reach.importing):
-            found |= self.sets.bits[test]
+            found |= self._sets.bits[test]
         # What no name leads to must be got in a way that is not seen here.
-        return found or self.sets.all
+        return found or self._sets.all
 
     def _may_be_listed(self, path: str, qualname: str, depth: int = 0) -> bool:
         """Tell whether what is not of the project may hand out a class without its name being used."""
@@ -748,85 +739,6 @@ class NameGraph:
             folder = posixpath.dirname(path)
             return not folder or user_path.startswith(f"{folder}/")
         return path not in self._tests or user_path == path
-
-    # --- what tests leave for others ------------------------------------------------------------------------------
-
-    def beside(
-        self, changed: Mapping[str, Collection[str]], led: Collection[str]
-    ) -> dict[str, tuple[Node, Node]]:
-        """Give the test files that may see what those to which names lead leave: who writes it, and to what."""
-        affected = wanted = 0
-        for test in led:
-            affected |= self.sets.bits.get(test, 0)
-        for path in changed:
-            wanted |= self._importing(path)
-        if not wanted & ~affected:
-            return {}
-        starts = [(path, it) for path, names in changed.items() for it in names]
-        masks = dict(self.follow(starts))
-        for test in led:
-            if self.index.shapes[test].problem or self.index.executes(test):
-                bit = self.sets.bits.get(test, 0)
-                masks |= {(test, it): bit for it in ("", *self.index.elements(test))}
-        return self._shared.beside(masks, affected, wanted)
-
-    def follow(self, starts: Iterable[Node]) -> Mapping[Node, int]:
-        """Walk from elements to what may run or see them; each goes with the tests that may have all that at hand."""
-        return self._walk(starts, self._limit)[0]
-
-    def follow_names(self, starts: Iterable[Node]) -> Mapping[Node, int]:
-        """Do the same, but not to what looks up names that are not written there."""
-        return self._walk(starts, self._limit, named=True)[0]
-
-    def names(self, user: Node, used: Node) -> bool:
-        """Tell an element that may name another one from what only looks up names that are not written there."""
-        if user == _COMPUTED:
-            return False
-        element = self.index.elements(user[0]).get(user[1])
-        if element is None or element.dynamic in {(), ("getattr self",)}:
-            return True
-        name = used[1].rpartition(".")[2]
-        return any(name in it.split(".") for it in (*element.uses, *element.head_uses))
-
-    def reached(self, masks: Mapping[Node, int]) -> int:
-        """Give the test files in which something of a walk runs, or that import it."""
-        if len(masks) > _MOST:
-            return self.sets.all
-        found = 0
-        for (path, qualname), mask in masks.items():
-            found |= mask & self.sets.bits.get(path, 0)
-            if qualname == MODULE:
-                found |= mask & self._importing(path)
-        return found
-
-    def fixtures(self, path: str, name: str) -> Iterator[Node]:
-        """Give the fixtures of which several tests get one value that a parameter of a function may be, or come from."""
-        if not (path in self._tests or path in self._conftests or path in self._support):
-            return
-        seen = {name}
-        waiting = [name]
-        while waiting:
-            for here, function in self._fixtures.get(waiting.pop(), ()):
-                element = self.index.elements(here)[function]
-                if not self._sees(path, here):
-                    continue
-                if SHARED_FIXTURE in element.decorators:
-                    yield here, function
-                asked = {it[1:] for it in element.uses if it[0] == "="} - seen
-                seen |= asked
-                waiting += asked
-
-    @functools.cached_property
-    def _fixtures(self) -> dict[str, list[Node]]:
-        """Give the fixtures by the names that tests ask for them by."""
-        found: dict[str, list[Node]] = {}
-        for path, shape in self.index.shapes.items():
-            for it in shape.elements:
-                if any(one.rpartition(".")[2].endswith("fixture") for one in it.decorators):
-                    own = it.qualname.rpartition(".")[2]
-                    for name in {own, *self._fixture_names(path, it.qualname)}:
-                        found.setdefault(name, []).append((path, it.qualname))
-        return found
 
     # --- state ----------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from presubmit.selector.shape import Shape
 
 Chain = tuple[str, ...]
-Element = tuple[str, str]
 
 _MOST: Final = 3_000
 """Files through which names are followed: 5,900 of them take 12 CPU seconds and 590 MB, all warm, against 1 and 170."""
@@ -52,11 +51,6 @@ class Names(Protocol):
     def reach(self, changed: Mapping[str, Collection[str]]) -> Reached:
         """Walk from changed elements."""
 
-    def beside(
-        self, changed: Mapping[str, Collection[str]], led: Collection[str], /
-    ) -> Mapping[str, tuple[Element, Element]]:
-        """Give the test files that may see what those that names lead to leave: who writes it, and to what."""
-
 
 class MakeNames(Protocol):
     """Makes a `Names` of the shapes of some files."""
@@ -80,8 +74,6 @@ class Narrowed:
     """Tests, with chains of `path::qualname` and files."""
     imported: Mapping[str, Chain] = field(default_factory=dict)
     """Tests that stay chosen by their imports, with chains of files."""
-    beside: Mapping[str, Chain] = field(default_factory=dict)
-    """Tests that may see what these leave, with chains of what changed, who leaves it, and where."""
     left: Mapping[str, Chain] = field(default_factory=dict)
     """Tests that import a changed file and in which no name leads to what changed."""
     why: str = ""
@@ -148,21 +140,8 @@ def _follow(
     if any(not it.startswith("no name in a test") for it in unsure):
         return Narrowed(imported=tests, why=unsure[0])
     imported = {test: alone[test] for test in tests if test in alone and test not in chains}
-    rest = {test: it for test, it in tests.items() if test not in chains and test not in imported}
-    seeing = names.beside(changed, {*chains, *imported}) if rest else {}
-    beside = {
-        test: (chain[0], *(shown("::".join(it)) for it in seeing[test] if it[0]), test)
-        for test, chain in rest.items()
-        if test in seeing
-    }
-    left = {test: it for test, it in rest.items() if test not in beside}
-    return Narrowed(
-        chains=chains,
-        imported=imported,
-        beside=beside,
-        left=left,
-        why=unsure[0] if unsure else "",
-    )
+    left = {test: it for test, it in tests.items() if test not in chains and test not in imported}
+    return Narrowed(chains=chains, imported=imported, left=left, why=unsure[0] if unsure else "")
 
 
 def _groups(changed: Mapping[str, Chain], native: Collection[str]) -> Iterator[tuple[str, Chain]]:

@@ -6,25 +6,13 @@ import functools
 from typing import TYPE_CHECKING, Final, Protocol
 
 from presubmit.selector.element import MODULE, Element, ElementKind
-from presubmit.selector.known import (
-    CACHE_QUESTIONS,
-    PROCESS_CALLS,
-    PROCESS_GIVERS,
-    PROCESS_METHODS,
-    READERS,
-    caches,
-)
-from presubmit.selector.stores import ITEM, READING
+from presubmit.selector.known import caches
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from presubmit.selector.name_index import NameIndex, Node
 
-PROCESS: Final = ("", "<process>")
-"""What the standard library keeps for all: the environment, log levels, the search path."""
-_GUESSED: Final = frozenset({"parameter", "result", "passes", "asks"})
-"""Changes of which it is not sure that the object is the one that a name holds."""
 _DEEPEST: Final = 4
 
 
@@ -60,101 +48,6 @@ class Outliving:
         # An object that others hold is the widest reason: it stands last.
         return "; ".join(sorted(found, key=lambda it: it.startswith("writes to a ")))
 
-    def left(self, path: str, element: Element) -> Iterator[Node]:
-        """Give what keeps the changes that an element makes, its own object apart.
-
-        A cache of what it gave is nothing of the kind: whoever calls it is led to by its name.
-        """
-        own = path, element.qualname
-        asked = any(self._index.files.get(it) for it in CACHE_QUESTIONS)
-        for decorator in element.decorators:
-            if (asked or not caches(decorator)) and any(self._by_decorator(path, decorator)):
-                yield own
-        for written in element.writes:
-            if written.startswith("default "):
-                yield own
-            elif process := self._of_process(path, element, written):
-                yield process
-            else:
-                for node in self._written(path, element, written):
-                    if not self._index.is_external(*node):
-                        yield node
-                        yield from self._made_alike(node)
-
-    def _of_process(self, path: str, element: Element, written: str) -> Node | None:
-        """Say whether a change is one of what the standard library (or another one) keeps for all."""
-        kind, _, name = written.partition(" ")
-        changed: set[str] = set()
-        match kind:
-            case "asks":
-                reference, _, method = name.rpartition(" ")
-                if method in PROCESS_METHODS:
-                    return PROCESS
-                called = reference if method == "__call__" else f"{reference}.{method}"
-                changed = self._index.foreign(path, called) & PROCESS_CALLS
-                if any(it.endswith("catch_warnings") for it in element.uses):
-                    changed = {it for it in changed if not it.startswith("warnings.")}
-            case "result":
-                return PROCESS if name.rpartition(".")[2] in PROCESS_GIVERS else None
-            case _ if not name and not any(it.startswith(f"{kind}.") for it in element.writes):
-                changed = self._index.foreign(path, kind)
-            case _:
-                pass
-        if not changed:
-            return None
-        known = {it if it in READERS else it.partition(".")[0] for it in changed}
-        return ("", min(known)) if known <= READERS.keys() else PROCESS
-
-    def _made_alike(self, node: Node) -> Iterator[Node]:
-        """Give the names that stand for the same state as another one: `put, get = make()`, `add = R.append`."""
-        path, name = node
-        for text in self._index.aliases(path).get(name, ()):
-            root = text.partition(".")[0]
-            if root in self._kept(path):
-                yield path, root
-            sources = (
-                {(path, root)} if root in self._kept(path) else self._index.lookup(path, text)
-            )
-            for source in sources:
-                element = self._index.elements(source[0]).get(source[1])
-                if element is not None and not any(
-                    it.startswith("closure ") for it in element.writes
-                ):
-                    continue
-                for user in self._graph.users(*source):
-                    if user[1] in self._index.aliases(user[0]):
-                        yield user
-
-    def gives(self, path: str, qualname: str, wanted: Collection[Node]) -> bool:
-        """Tell whether a function gives back one of some classes or functions, or what one of these makes."""
-        owner = qualname.rpartition(".")[0]
-        for written in self._index.elements(path)[qualname].writes:
-            kind, _, reference = written.partition(" ")
-            if kind != "gives":
-                continue
-            called = reference.removeprefix("result:").removesuffix(ITEM)
-            root, _, rest = called.partition(".")
-            if root in {"self", "cls", "class"}:
-                called = f"{owner}.{rest}" if rest else owner
-            hits = self._index.lookup(path, called)
-            if not hits.isdisjoint(wanted):
-                return True
-            for hit_path, hit in hits:
-                element = self._index.elements(hit_path)[hit]
-                around = (hit_path, hit.rpartition(".")[0])
-                if around in wanted and "gives self" in element.writes:
-                    return True
-        return False
-
-    def holds_objects(self, node: Node) -> bool:
-        """Tell whether an object may be stored in a name: not in one that is bound to a number or a text."""
-        shape = self._index.shapes.get(node[0])
-        return shape is None or node[1] not in shape.flat or node[1] in shape.kept
-
-    def may_change(self, node: Node) -> bool:
-        """Tell whether a module-level name or class attribute holds a value with a state."""
-        return node[1] in self._kept(node[0])
-
     def _by_decorator(self, path: str, decorator: str) -> Iterator[str]:
         if caches(decorator):
             yield f"decorated with {decorator}"
@@ -169,54 +62,47 @@ class Outliving:
             if not hits:
                 yield f"decorated with {decorator}"
 
-    def _by_write(self, path: str, element: Element, written: str) -> Iterator[str]:
+    def _by_write(  # noqa: C901, PLR0912 - one kind of change after the other
+        self, path: str, element: Element, written: str
+    ) -> Iterator[str]:
         kind, _, name = written.partition(" ")
         owner = element.qualname.rpartition(".")[0]
         match kind:
             case "default":
                 yield f"shares the default of {name}"
+            case "closure" | "call" | "gives":
+                pass
             case "globals" if name == "*":
                 yield "writes globals of its module"
+            case "globals":
+                yield _global(path, (path, name))
+            case "class":
+                yield _global(path, (path, f"{owner}.{name}" if name != "*" else owner))
             case "self":
                 lasting = " that lives as long as its module" if self.lives_on(path, owner) else ""
                 yield f"writes to a {owner}{lasting}"
-            case _:
-                sure = kind not in _GUESSED and not kind.startswith("self.")
-                for node in self._written(path, element, written):
-                    yield _global(path, node, sure=sure)
-
-    def _written(  # noqa: C901, PLR0912 - one kind of change after the other
-        self, path: str, element: Element, written: str
-    ) -> Iterator[Node]:
-        """Give the names of what an element changes, where it has one."""
-        kind, _, name = written.partition(" ")
-        owner = element.qualname.rpartition(".")[0]
-        match kind:
-            case "closure" | "default" | "self" | "call" | "gives" | "hands":
-                pass
-            case "globals":
-                yield path, name
-            case "class":
-                yield path, f"{owner}.{name}" if name != "*" else owner
             case "parameter":
-                yield from self._given(path, element.qualname)
+                for node in self._given(path, element.qualname):
+                    yield _global(path, node, sure=False)
             case "result":
-                yield from self._results(path, owner, name, 0)
+                for node in self._results(path, owner, name, 0):
+                    yield _global(path, node, sure=False)
             case "passes":
-                yield from self._states(path, owner, name, 0)
+                for node in self._states(path, owner, name, 0):
+                    yield _global(path, node, sure=False)
             case "asks":
                 reference, _, method = name.rpartition(" ")
-                if self._index.is_module(path, reference):
-                    reference, method = f"{reference}.{method}", "__call__"
                 for node in self._states(path, owner, reference, 0):
                     if self._may_change(node, method):
-                        yield node
+                        yield _global(path, node, sure=False)
             case _ if kind.startswith("self."):
-                yield from self._states(path, owner, kind, 0)
+                for node in self._states(path, owner, kind, 0):
+                    yield _global(path, node, sure=False)
             case _ if self._index.is_module(path, kind):
                 pass  # `module.register(x)`: what that function does is its own
             case _:
-                yield from self._named(path, kind)
+                for node in self._named(path, kind):
+                    yield _global(path, node)
 
     # --- names ------------------------------------------------------------------------------------------------------
 
@@ -244,13 +130,6 @@ class Outliving:
         if reference.startswith("result:"):
             yield from self._results(path, owner, reference.partition(":")[2], depth)
             return
-        item = reference.endswith(ITEM)
-        reference = reference.removesuffix(ITEM)
-        for node in self._states_of(path, owner, reference, depth):
-            if not (item and self._is_flat(node)):
-                yield node
-
-    def _states_of(self, path: str, owner: str, reference: str, depth: int) -> Iterator[Node]:
         root, _, rest = reference.partition(".")
         if root in {"self", "class"} and owner:
             if rest:
@@ -259,39 +138,9 @@ class Outliving:
         for node in set(self._named(path, reference)):
             if node[1] in self._kept(node[0]):
                 yield node
-            else:
-                yield from self._behind(*node)
         if rest:
             # A part of an object that is kept.
-            yield from self._states_of(path, owner, root, depth)
-
-    def _is_flat(self, node: Node) -> bool:
-        """Tell a container of what cannot change, to which nothing is added either."""
-        shape = self._index.shapes.get(node[0])
-        if shape is None or node[1] not in shape.flat:
-            return False
-        return node[1].rpartition(".")[2] not in self._changed
-
-    @functools.cached_property
-    def _changed(self) -> frozenset[str]:
-        """Give the last parts of all names that something changes, or hands on as they are."""
-        found: set[str] = set()
-        for path in self._index.shapes:
-            for element in self._index.elements(path).values():
-                for written in element.writes:
-                    kind, _, name = written.partition(" ")
-                    if kind in {"class", "globals", "passes", "gives"}:
-                        found.add(name.rpartition(".")[2])
-                    elif not name:
-                        found.add(kind.rpartition(".")[2])
-        return frozenset(found)
-
-    def _behind(self, path: str, name: str) -> Iterator[Node]:
-        """Give what a name is another one for, or a method of: `add = R.append`."""
-        for text in self._index.aliases(path).get(name, ()):
-            root, _, rest = text.partition(".")
-            if root in self._kept(path) and rest not in READING:
-                yield path, root
+            yield from self._states(path, owner, root, depth)
 
     def _of_class(self, path: str, owner: str, attribute: str, depth: int) -> Iterator[Node]:
         """Give the class attribute that `self.x` is, be it of a base."""

@@ -102,8 +102,6 @@ def _by_names(narrowed: Narrowed) -> Found:
         else:
             text = f"names {chain[0]}" if len(chain) == _DIRECT else "runs what changed"
         yield test, Reason(rule="names", text=text, chain=chain)
-    for test, chain in narrowed.beside.items():
-        yield test, Reason(rule="state", text=f"may see what {chain[1]} leaves", chain=chain)
     for test, chain in narrowed.imported.items():
         if len(chain) > 1:
             reason = _chain_reason(chain)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from presubmit.selector.element import MODULE, Element, ElementKind, Shape
 from presubmit.selector.known import (
     AUTOUSE,
-    SHARED_FIXTURE,
     TYPE_MAKERS,
     TYPING,
     believes,
@@ -22,11 +21,11 @@ from presubmit.selector.known import (
 from presubmit.selector.uses import Uses, digest, docstring
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["EXTRACTOR", "MODULE", "Element", "ElementKind", "Shape", "read_shape"]
 
-EXTRACTOR: Final = f"6-{sys.version_info[0]}.{sys.version_info[1]}"
+EXTRACTOR: Final = f"5-{sys.version_info[0]}.{sys.version_info[1]}"
 """Changes when `read_shape` gives other values for the same source: caches are keyed by it.
 
 The Python is part of it, since each version's parser builds slightly different trees."""
@@ -48,7 +47,6 @@ _FROZEN: Final = frozenset(
         ),
         *("Path", "resolve", "absolute", "dirname", "abspath", "realpath", "str", "int", "float"),
         *("bool", "bytes", "len", "getenv", "join", "timedelta", "date", "datetime", "Decimal"),
-        *("timezone", "MappingProxyType", "UUID", "Fraction", "range", "slice"),
         *(
             "partial",
             "Struct",
@@ -132,9 +130,6 @@ class _Reader:
         self.plain: set[str] = set()
         self.examples: set[str] = set()
         self.kept: set[str] = set()
-        self.flat: set[str] = set()
-        self.fixed: set[str] = set()
-        """Names of numbers, texts and tuples of such."""
         self.bound: dict[str, list[str]] = {}
         """What binds module-level names: modules that they come from, or nothing where they are made here."""
         self.annotates = True
@@ -167,7 +162,6 @@ class _Reader:
             imports=tuple(self.imports),
             stars=tuple(self.stars),
             kept=tuple(sorted(self.kept)),
-            flat=tuple(sorted(self.flat)),
             aliases=tuple((name, tuple(sorted(used))) for name, used in self.aliases.items()),
         )
 
@@ -289,7 +283,7 @@ class _Reader:
             self._statements(block, scope)
             scope.run.tokens.append(f"{scope.flush()}}}")
 
-    def _assignment(  # noqa: C901, PLR0912 - what each part of it says
+    def _assignment(  # noqa: C901 - what each part of it says
         self, statement: ast.Assign | ast.AnnAssign | ast.AugAssign, scope: _Scope
     ) -> None:
         """Read an assignment: a constant, names for something else, or code that runs."""
@@ -307,10 +301,6 @@ class _Reader:
             return
         if _may_change(value):
             self.kept.update(scope.prefix + name for name in names)
-        if _is_fixed(value, self.fixed):
-            self.fixed.update(scope.prefix + name for name in names)
-        if _is_flat(value, self.fixed):
-            self.flat.update(scope.prefix + name for name in names)
         plain = all(isinstance(it, ast.Name | ast.Tuple | ast.List) for it in targets)
         constant = scope.constants and plain and not isinstance(statement, ast.AugAssign)
         if constant and (annotation is None or not scope.prefix) and _is_literal(value):
@@ -362,8 +352,6 @@ class _Reader:
         decorators = tuple(_dotted(it) for it in node.decorator_list)
         if any(_is_autouse(it) for it in node.decorator_list):
             decorators += (AUTOUSE,)
-        if any(map(_is_shared, node.decorator_list)):
-            decorators += (SHARED_FIXTURE,)
         for name in map(_fixture_name, node.decorator_list):
             if name == "?":
                 decorators += (AUTOUSE,)
@@ -390,8 +378,6 @@ class _Reader:
         uses.take(*node.body[bool(text) :])
         self._keep_imports(uses)
         found = set(uses.uses())
-        if uses.imports_others():
-            found.add(".import")
         found.update(
             f"={it.arg}" for it in [*parameters, *arguments.kwonlyargs] if it.arg != first
         )
@@ -611,19 +597,6 @@ def _is_autouse(node: ast.expr) -> bool:
     )
 
 
-def _is_shared(node: ast.expr) -> bool:
-    """Tell whether a decorator makes a fixture of which several tests get one value."""
-    return (
-        isinstance(node, ast.Call)
-        and _dotted(node).endswith("fixture")
-        and any(
-            it.arg in {"scope", None}
-            and not (isinstance(it.value, ast.Constant) and it.value.value == "function")
-            for it in node.keywords
-        )
-    )
-
-
 def _fixture_name(node: ast.expr) -> str:
     """Give the name by which tests ask for a fixture, where its decorator says one; `?` for one that is computed."""
     if not isinstance(node, ast.Call) or not _dotted(node).endswith("fixture"):
@@ -705,10 +678,8 @@ def _only_stores(node: ast.expr) -> bool:  # noqa: PLR0911 - one kind of express
 def _may_change(node: ast.expr) -> bool:  # noqa: PLR0911 - one kind of expression after the other
     """Tell whether a value may be an object with a state of its own."""
     match node:
-        case ast.Call(func=ast.Name(id="cast") | ast.Attribute(attr="cast"), args=[_, value]):
+        case ast.Call(func=ast.Name(id="cast"), args=[_, value]):
             return _may_change(value)
-        case ast.Call(func=function, args=[_, _, *_]) if _dotted(function).endswith("partial"):
-            return True
         case ast.Call(func=function):
             name = function.attr if isinstance(function, ast.Attribute) else _dotted(function)
             return name not in _FROZEN
@@ -724,40 +695,6 @@ def _may_change(node: ast.expr) -> bool:  # noqa: PLR0911 - one kind of expressi
             return _may_change(left) or _may_change(right)
         case _:
             return True
-
-
-def _is_flat(node: ast.expr | None, fixed: Collection[str]) -> bool:
-    """Tell a container of values that nobody can change."""
-    match node:
-        case ast.Dict(keys=keys, values=values):
-            return all(
-                _is_flat(value, fixed) if key is None else _is_fixed(value, fixed)
-                for key, value in zip(keys, values, strict=True)
-            )
-        case ast.List(elts=items) | ast.Set(elts=items) | ast.Tuple(elts=items):
-            return all(_is_fixed(it, fixed) for it in items)
-        case ast.DictComp(value=item) | ast.ListComp(elt=item) | ast.SetComp(elt=item):
-            return _is_fixed(item, fixed)
-        case ast.BinOp(left=left, right=right):
-            return _is_flat(left, fixed) and _is_flat(right, fixed)
-        case ast.Constant(value=value):
-            return value is not None
-        case _:
-            return False
-
-
-def _is_fixed(node: ast.expr, fixed: Collection[str]) -> bool:
-    match node:
-        case ast.Constant() | ast.JoinedStr():
-            return True
-        case ast.Name(id=name):
-            return name in fixed
-        case ast.UnaryOp(operand=value):
-            return _is_fixed(value, fixed)
-        case ast.Tuple(elts=items):
-            return all(_is_fixed(it, fixed) for it in items)
-        case _:
-            return False
 
 
 def _shared_defaults(arguments: ast.arguments) -> list[str]:

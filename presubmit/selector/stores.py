@@ -17,7 +17,7 @@ _THROUGH: Final = frozenset({"cast", "getattr", "iter", "next", "reversed", "enu
 _READERS: Final = frozenset(dir(builtins)) - {
     *("setattr", "delattr", "next", "exec", "eval", "map", "filter", "super"),
 } | {"cast", "copy", "deepcopy", "dumps"}
-READING: Final = frozenset(
+_READING: Final = frozenset(
     [
         *(
             "get",
@@ -42,15 +42,6 @@ READING: Final = frozenset(
 _DEEPEST: Final = 6
 
 
-ITEM: Final = "[]"
-"""How a reference ends that means what a container holds, not the container."""
-
-
-def part_of(value: ast.expr) -> ast.expr:
-    """Give an expression for an item of a value: what a loop binds."""
-    return ast.Subscript(value=value, slice=ast.Slice(), ctx=ast.Load())
-
-
 class Stores:
     """Collects changes while code is walked; `tokens` gives them as `Element.writes` has them."""
 
@@ -62,7 +53,7 @@ class Stores:
         self.passed: list[ast.expr] = []
         self.asked: list[tuple[ast.expr, str]] = []
         self.given: list[ast.expr] = []
-        self._known: dict[tuple[str, int, bool], tuple[Owner, ...]] = {}
+        self._known: dict[tuple[str, int], tuple[Owner, ...]] = {}
 
     def bind(self, target: ast.expr, value: ast.expr) -> None:
         """Note that variables get a value, or parts of it."""
@@ -71,11 +62,9 @@ class Stores:
                 self.same.setdefault(name, []).append(value)
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 for item in items:
-                    self.bind(item, part_of(value))
+                    self.bind(item, value)
             case ast.Starred(value=inner):
                 self.bind(inner, value)
-            case ast.Subscript(value=ast.Name(id=name)):
-                self.same.setdefault(name, []).append(ast.List(elts=[value], ctx=ast.Load()))
             case _:
                 pass
 
@@ -85,15 +74,9 @@ class Stores:
         name = ""
         if isinstance(function, ast.Attribute):
             name = function.attr
-            if isinstance(function.value, ast.Name) and function.value.id == "monkeypatch":
-                return  # undone when the test ends
             if name in mutators:
                 self.changed.append((function.value, ""))
-                if isinstance(function.value, ast.Name):
-                    held = ast.List(elts=list(node.args), ctx=ast.Load())
-                    self.same.setdefault(function.value.id, []).append(held)
-            # `put` and `add` may be functions of a module as well.
-            if name not in READING and (name not in mutators or _dotted(function)):
+            elif name not in _READING:
                 self.asked.append((function.value, name))
         elif isinstance(function, ast.Name):
             name = function.id
@@ -111,14 +94,14 @@ class Stores:
                 if not isinstance(it, ast.Constant | ast.Call)
             ]
 
-    def tokens(  # noqa: C901, PLR0912 - one kind of use after the other
+    def tokens(  # noqa: C901 - one kind of use after the other
         self, *, first: str, of_class: bool, bound: Collection[str], parameters: Collection[str]
     ) -> Iterator[str]:
         """Give what is changed, passed on and given back."""
         self._known.clear()
 
-        def told(node: ast.expr, *, itself: bool = False) -> Iterator[Owner]:
-            for owner in self._owners(node, bound, 0, itself=itself):
+        def told(node: ast.expr) -> Iterator[Owner]:
+            for owner in self._owners(node, bound, 0):
                 kind, name, attribute = owner
                 if kind == "class":
                     yield "class", "", attribute
@@ -130,38 +113,32 @@ class Stores:
                     yield "parameter", name, ""
 
         for node, attribute in self.changed:
-            for kind, name, part in told(node, itself=True):
+            for kind, name, part in told(node):
                 yield from _change(kind, name, part or attribute, deep=not attribute or bool(part))
         for node in self.passed:
             for kind, name, part in told(node):
                 if kind in {"name", "held", "self", "class", "result"}:
                     yield f"passes {_reference(kind, name, part)}"
-                elif kind == "parameter":
-                    yield f"hands {name}"
         for node, method in self.asked:
             for kind, name, part in told(node):
                 if kind in {"name", "held"} or (part and kind in {"self", "class"}):
                     yield f"asks {_reference(kind, name, part)} {method}"
-                elif kind == "parameter":
-                    yield f"hands {name}"
-        if any(isinstance(node, ast.Name) and node.id == first for node in self.given):
-            yield "gives self"
         for node in self.given:
             for kind, name, part in told(node):
                 if kind in {"name", "held", "result"} or (part and kind in {"self", "class"}):
                     yield f"gives {_reference(kind, name, part)}"
 
     def _owners(  # noqa: C901, PLR0912 - one kind of expression after the other
-        self, node: ast.expr, bound: Collection[str], depth: int, *, itself: bool = False
+        self, node: ast.expr, bound: Collection[str], depth: int
     ) -> Iterator[Owner]:
-        """Give the objects that an expression may be, or be a part of; with `itself`, no items of a new container."""
+        """Give the objects that an expression may be, or be a part of."""
         if depth > _DEEPEST:
             return
         match node:
             case ast.Name(id=name):
                 yield "name", name, ""
                 if name in bound:
-                    yield from self._assigned(name, bound, depth, itself=itself)
+                    yield from self._assigned(name, bound, depth)
             case ast.Attribute(value=value, attr=attribute):
                 for kind, name, part in self._owners(value, bound, depth):
                     if part == "__class__":
@@ -178,28 +155,20 @@ class Stores:
                     elif kind == "globals":
                         yield kind, name, part or key
                     else:
-                        yield kind, name, _item(part)
+                        yield kind, name, part
             case ast.Call(func=function, args=arguments):
                 yield from self._called(function, arguments, bound, depth)
             case ast.IfExp(body=one, orelse=other):
-                yield from self._owners(one, bound, depth, itself=itself)
-                yield from self._owners(other, bound, depth, itself=itself)
-            case ast.BoolOp(values=values):
-                for value in values:
-                    yield from self._owners(value, bound, depth, itself=itself)
+                yield from self._owners(one, bound, depth)
+                yield from self._owners(other, bound, depth)
             case (
-                ast.Tuple(elts=values)
+                ast.BoolOp(values=values)
+                | ast.Tuple(elts=values)
                 | ast.List(elts=values)
                 | ast.Set(elts=values)
                 | ast.Dict(values=values)
             ):
-                for value in () if itself else values:
-                    yield from self._owners(value, bound, depth)
-            case ast.ListComp(elt=value) | ast.SetComp(elt=value) | ast.GeneratorExp(elt=value):
-                if not itself:
-                    yield from self._owners(value, bound, depth)
-            case ast.DictComp(value=value):
-                if not itself:
+                for value in values:
                     yield from self._owners(value, bound, depth)
             case (
                 ast.NamedExpr(value=value)
@@ -207,23 +176,17 @@ class Stores:
                 | ast.Await(value=value)
                 | ast.YieldFrom(value=value)
             ):
-                yield from self._owners(value, bound, depth, itself=itself)
+                yield from self._owners(value, bound, depth)
             case _:
                 pass
 
-    def _assigned(
-        self, name: str, bound: Collection[str], depth: int, *, itself: bool
-    ) -> tuple[Owner, ...]:
+    def _assigned(self, name: str, bound: Collection[str], depth: int) -> tuple[Owner, ...]:
         """Give the objects that a local variable may be by what is assigned to it."""
         # Worked out once: `x = f(x)` many times over is otherwise followed in every order of the assignments.
-        key = name, depth, itself
+        key = name, depth
         if key not in self._known:
             values = self.same.get(name, ())
-            owners = (
-                it
-                for value in values
-                for it in self._owners(value, bound, depth + 1, itself=itself)
-            )
+            owners = (it for value in values for it in self._owners(value, bound, depth + 1))
             self._known[key] = tuple(dict.fromkeys(owners))
         return self._known[key]
 
@@ -254,20 +217,12 @@ class Stores:
                     yield "result", _dotted(function), ""
                 for kind, name, part in self._owners(value, bound, depth + 1):
                     # What a method of an object gives may be a part of it.
-                    given = _item(part) if attribute in READING else part
-                    if kind == "result":
-                        yield kind, f"{name}.{attribute}", ""
-                    else:
-                        yield "held" if kind == "name" and name not in bound else kind, name, given
+                    yield "held" if kind == "name" and name not in bound else kind, name, part
                 if attribute in _THROUGH:
-                    for argument in arguments[-1:]:
-                        yield from self._owners(argument, bound, depth + 1)
+                    for given in arguments[-1:]:
+                        yield from self._owners(given, bound, depth + 1)
             case _:
                 pass
-
-
-def _item(part: str) -> str:
-    return part if part.endswith(ITEM) else f"{part}{ITEM}"
 
 
 def _of_first(attribute: str, *, of_class: bool) -> Owner:
@@ -279,7 +234,6 @@ def _of_first(attribute: str, *, of_class: bool) -> Owner:
 
 def _change(kind: str, name: str, attribute: str, *, deep: bool) -> Iterator[str]:
     """Write a change; `deep` where it is one of the content of the attribute."""
-    attribute = attribute.removesuffix(ITEM)
     match kind:
         case "self":
             yield "self"
@@ -301,10 +255,10 @@ def _change(kind: str, name: str, attribute: str, *, deep: bool) -> Iterator[str
 
 def _reference(kind: str, name: str, part: str) -> str:
     if kind in {"name", "held"}:
-        return f"{name}.{part}".replace(f".{ITEM}", ITEM) if part else name
+        return f"{name}.{part}" if part else name
     if kind == "result":
         return f"result:{name}"
-    return f"{kind}.{part}".replace(f".{ITEM}", ITEM) if part else kind
+    return f"{kind}.{part}" if part else kind
 
 
 def _dotted(node: ast.expr) -> str:

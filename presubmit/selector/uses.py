@@ -6,10 +6,9 @@ import ast
 import hashlib
 import operator
 import re
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from presubmit.selector.stores import Stores, part_of
+from presubmit.selector.stores import Stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -349,15 +348,12 @@ class Uses:
             case (
                 ast.AnnAssign(target=target, value=ast.expr() as value)
                 | ast.NamedExpr(target=target, value=value)
+                | ast.For(target=target, iter=value)
+                | ast.AsyncFor(target=target, iter=value)
+                | ast.comprehension(target=target, iter=value)
                 | ast.withitem(optional_vars=ast.expr() as target, context_expr=value)
             ):
                 self._stores.bind(target, value)
-            case (
-                ast.For(target=target, iter=value)
-                | ast.AsyncFor(target=target, iter=value)
-                | ast.comprehension(target=target, iter=value)
-            ):
-                self._stores.bind(target, part_of(value))
             case _:
                 pass
         return False
@@ -429,11 +425,6 @@ class Uses:
         if name:
             self._bind(name)
         return False
-
-    def imports_others(self) -> bool:
-        """Tell whether it imports what is not of the standard library."""
-        modules = [*(target.partition(":")[0] for _, target in self.imports), *self.stars]
-        return any(it.partition(".")[0] not in sys.stdlib_module_names for it in modules)
 
     def also(self, other: Uses) -> None:
         """Take over what other code uses, as seen from outside of this element."""

@@ -43,12 +43,6 @@ class _Unsure:
         self.importing: dict[str, tuple[str, ...]] = {}
         self.unsure = (why,)
 
-    def beside(
-        self, changed: Mapping[str, Collection[str]], led: Collection[str]
-    ) -> dict[str, tuple[tuple[str, str], tuple[str, str]]]:
-        del changed, led
-        return {}
-
     def reach(self, changed: Mapping[str, Collection[str]]) -> Reached:
         del changed
         return self
