@@ -143,8 +143,8 @@ GOOD = [
 
 def test_rates_are_counted_with_intervals() -> None:
     assert tally(GOOD)["asv", 5] == (4, 6)
-    assert interval(0, 42) == (0.0, pytest.approx(0.0838, abs=1e-4))
-    assert interval(3, 6) == (pytest.approx(0.1876, abs=1e-4), pytest.approx(0.8124, abs=1e-4))
+    assert interval(0, 42) == pytest.approx((0.0, 0.0838), abs=1e-4)
+    assert interval(3, 6) == pytest.approx((0.1876, 0.8124), abs=1e-4)
     text = render(GOOD, [{"tool": "asv", "percent": 2, "number": 0, "error": "broke"}])
     assert "| presubmit | 0 of 10 [0%, 28%] | 5 of 6 [44%, 97%] | 30.0 | 1.88 |" in text
     assert "not compared: asv +2 %: broke" in text

@@ -46,16 +46,19 @@ def result(name: str, word: Word, ratio: float, **facts: Any) -> Result:
 def comparison(
     *results: Result, measured: dict[str, Any] | None = None, **facts: Any
 ) -> Comparison:
+    usual: dict[str, Any] = {
+        "results": results,
+        "seconds": 74.0,
+        "pair_sd": 0.02,
+        "wall_over_cpu": 2.0,
+    }
     plain: dict[str, Any] = {
         "base": SideFacts(commit="a" * 40),
         "head": SideFacts(commit="b" * 40, dirty=True),
         "machine": Machine(cores=2, load=6.0),
         "settings": BenchSettings(),
         "considered": 41,
-        "measured": Measured(
-            **{"results": results, "seconds": 74.0, "pair_sd": 0.02, "wall_over_cpu": 2.0}
-            | (measured or {})
-        ),
+        "measured": Measured(**{**usual, **(measured or {})}),
     }
     return Comparison(**{**plain, **facts})
 
