@@ -16,6 +16,7 @@ _COMMANDS: Final = {
     "upstream": "Check upstream's workflow files; say what an expression gives.",
     "select": "Print the tests that this change can affect.",
     "explain": "Say why a test runs or does not, or what a file reaches.",
+    "review": "Say what the change brings that no test tells: API, docs, pins, files.",
     "bench": "Compare the microbenchmarks that this change can reach with the base.",
     "record": "Run all tests once and record what each executes, to narrow later runs.",
     "shell": "Open a shell where a step ran: same tree, environment and folder.",

@@ -40,6 +40,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.evidence",),
     ("presubmit.bench_reading",),
     ("presubmit.reading",),
+    ("presubmit.review_reading",),
     ("presubmit.images",),
     ("presubmit.where",),
     ("presubmit.proof",),

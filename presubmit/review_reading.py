@@ -1,0 +1,78 @@
+"""Reads what a review is made from: the two trees, the commits between, and files that only the checkout has."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from presubmit.change.git import fields, git
+from presubmit.errors import UsageError
+from presubmit.review import RULES, review
+from presubmit.review.docker import is_dockerfile
+from presubmit.review.facts import Commit, Facts
+from presubmit.review.loose import missing_imports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from presubmit.change.repository import Repository
+    from presubmit.reading import Reading
+    from presubmit.review.values import Review
+    from presubmit.values import Change
+
+_MOST_COMMITS: Final = 200
+_AT_ONCE: Final = (".md", ".rst", ".yml", ".yaml", ".toml", ".cfg")
+
+
+def read_review(reading: Reading, rules: Iterable[str] = ()) -> Review:
+    """Review a change; raises UsageError for a rule that does not exist."""
+    names = tuple(dict.fromkeys(rules)) or tuple(RULES)
+    for name in names:
+        if name not in RULES:
+            raise UsageError(f"there is no rule {name}", hint=f"one of {', '.join(RULES)}")
+    return review(read_review_facts(reading), names)
+
+
+def read_review_facts(reading: Reading) -> Facts:
+    """Read everything that the rules look at."""
+    change, base, head = reading.change, reading.base_reader, reading.head_reader
+    changed = [path for file in change.files for path in file.paths]
+    base.want(changed)
+    head.want([*changed, *(p for p in head.blobs if p.endswith(_AT_ONCE) or is_dockerfile(p))])
+    paths = [path for one in missing_imports(change, base, head) for path in one.paths]
+    return Facts(
+        change=change,
+        base=base,
+        head=head,
+        commits=read_commits(reading.repository, change),
+        loose=_read_loose(reading.repository, paths),
+    )
+
+
+def read_commits(repository: Repository, change: Change) -> tuple[Commit, ...]:
+    """Give the commits between base and head, oldest first, without merges."""
+    if change.target.commit is None:
+        return ()
+    done = git(
+        "log", "--no-merges", "--reverse", "-z", "--format=%H%n%ae%n%B", f"-{_MOST_COMMITS}",
+        f"{change.base.commit}..{change.target.commit}", "--",
+        cwd=repository.top,
+        env=repository.object_env,
+    )  # fmt: skip
+    found = []
+    for record in fields(done.stdout):
+        name, email, message = record.split("\n", 2)
+        found.append(Commit(name=name, email=email, message=message))
+    return tuple(found)
+
+
+def _read_loose(repository: Repository, paths: Iterable[str]) -> dict[str, bool]:
+    """Say which of these files only the checkout has, and whether git ignores them."""
+    there = [path for path in dict.fromkeys(paths) if (Path(repository.top) / path).is_file()]
+    if not there:
+        return {}
+    names = b"\0".join(os.fsencode(path) for path in there)
+    done = git("check-ignore", "-z", "--stdin", cwd=repository.top, stdin=names, check=False)
+    ignored = set(fields(done.stdout))
+    return {path: path in ignored for path in there}
