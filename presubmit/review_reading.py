@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -72,7 +71,9 @@ def _read_loose(repository: Repository, paths: Iterable[str]) -> dict[str, bool]
     there = [path for path in dict.fromkeys(paths) if (Path(repository.top) / path).is_file()]
     if not there:
         return {}
-    names = b"\0".join(os.fsencode(path) for path in there)
-    done = git("check-ignore", "-z", "--stdin", cwd=repository.top, stdin=names, check=False)
+    done = git(
+        *("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", *there),
+        cwd=repository.top,
+    )
     ignored = set(fields(done.stdout))
     return {path: path in ignored for path in there}

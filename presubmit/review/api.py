@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 import griffe
 import msgspec
 
-from presubmit.review.facts import packages_of
+from presubmit.review.facts import packages_of, still_served
 from presubmit.review.values import Remark, Severity, Unchecked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from presubmit.review.facts import Facts, Said, Tree
 
@@ -91,10 +92,11 @@ def _compare(facts: Facts, name: str, old: str, new: str, changed: set[str]) -> 
         )
     with tempfile.TemporaryDirectory(prefix="presubmit-api-") as folder:
         places = Path(folder, "base"), Path(folder, "head")
-        whole = _write(facts.base, old, places[0], changed) and _write(
-            facts.head, new, places[1], changed
-        )
-        if not whole:
+        written = [
+            _write(facts.base, old, places[0], changed),
+            _write(facts.head, new, places[1], changed),
+        ]
+        if not all(written):
             yield Unchecked(
                 rule="api",
                 what=f"what other modules of {name} pass on",
@@ -107,7 +109,7 @@ def _compare(facts: Facts, name: str, old: str, new: str, changed: set[str]) -> 
                 head=_load(name, places[1], new),
                 skipped=frozenset(broken),
             )
-            found = [*_breaks(sides, places), *_additions(sides, places)]
+            found = [*_breaks(sides, places, facts.head.text), *_additions(sides, places)]
         except _TROUBLE as error:
             yield Unchecked(rule="api", what=name, why=f"griffe: {type(error).__name__}: {error}")
             return
@@ -167,7 +169,14 @@ def _load(name: str, place: Path, folder: str) -> griffe.Module:
     return found
 
 
-def _breaks(sides: Sides, places: tuple[Path, Path]) -> Iterator[Remark]:
+def _is_type_variable(thing: griffe.Object | griffe.Alias) -> bool:
+    value = str(thing.value) if isinstance(thing, griffe.Attribute) else ""
+    return re.match(r"(?:\w+\.)?(?:TypeVar|ParamSpec|TypeVarTuple)\(", value) is not None
+
+
+def _breaks(
+    sides: Sides, places: tuple[Path, Path], text_of: Callable[[str], str | None]
+) -> Iterator[Remark]:
     for breakage in griffe.find_breaking_changes(sides.base, sides.head):
         kind = _BREAKS[breakage.kind]
         name = breakage.obj.path
@@ -175,7 +184,9 @@ def _breaks(sides: Sides, places: tuple[Path, Path]) -> Iterator[Remark]:
         if last in {"__version__", "__all__", "__version_tuple__"} or _of_private(name):
             continue
         path, line = _place(breakage.obj, places)
-        if path in sides.skipped:
+        if path in sides.skipped or _is_type_variable(breakage.obj):
+            continue
+        if kind == "removed" and still_served(text_of(path) or "", last):
             continue
         severity = Severity.NOTE if kind in _MILD else Severity.WARNING
         yield _remark(
@@ -239,7 +250,7 @@ def _added(
     places: tuple[Path, Path],
 ) -> Iterator[Remark]:
     """Say which public names are new; what stands inside of one that is new goes with it."""
-    if member.is_alias or not member.is_public or _of_private(name):
+    if member.is_alias or not member.is_public or name.startswith("_"):
         return
     if name not in known:
         if member.is_attribute and member.parent is not None and not member.parent.is_module:

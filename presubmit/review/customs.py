@@ -107,14 +107,15 @@ def _owners(facts: Facts) -> Iterator[Remark]:
     path = next((one for one in _OWNERS if one in facts.base.blobs), None)
     if path is None:
         return
-    rules = [line.split() for line in (facts.base.text(path) or "").splitlines()]
+    rules = [
+        line.partition(" #")[0].split() for line in (facts.base.text(path) or "").splitlines()
+    ]
     rules = [words for words in rules if words and not words[0].startswith(("#", "[", "^"))]
     owned: dict[str, int] = {}
     for file in in_head(facts.change):
         last = next((words[1:] for words in reversed(rules) if _owns(words[0], file.path)), [])
         for owner in last:
-            if not owner.startswith("#"):
-                owned[owner] = owned.get(owner, 0) + 1
+            owned[owner] = owned.get(owner, 0) + 1
     if owned:
         names = ", ".join(f"{owner} ({count})" for owner, count in sorted(owned.items())[:8])
         yield Remark(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from presubmit.change.definitions import read_source
 from presubmit.review import docker
-from presubmit.review.facts import before, packages_of, table
+from presubmit.review.facts import before, packages_of, still_served, table
 from presubmit.review.values import Remark, Severity, Unchecked
 from presubmit.values import FileStatus, Value
 
@@ -173,14 +173,15 @@ def _of_dockerfile(base: str, head: str) -> Iterator[Gone]:
                         patterns=(rf"(?<!\w){re.escape(name)}(?!\w)",),
                         subject=name,
                     )
-    images = {stage.base for stage in new}
+    images = {stage.base.partition("@")[0] for stage in new}
     for stage in old:
-        if ":" in stage.base and stage.base not in images and "$" not in stage.base and new:
+        image = stage.base.partition("@")[0]  # a new digest of the same tag is told nowhere
+        if ":" in image and image not in images and "$" not in image and new:
             yield Gone(
                 kind="image",
-                what=f"the image {stage.base}, which is not the base now",
-                patterns=(rf"(?<![\w/]){re.escape(stage.base.partition('@')[0])}(?![\w-]|\.\w)",),
-                subject=stage.base,
+                what=f"the image {image}, which is not the base now",
+                patterns=(rf"(?<![\w/]){re.escape(image)}(?![\w-]|\.\w)",),
+                subject=image,
             )
 
 
@@ -255,7 +256,7 @@ def _defaults(old: Used, new: Used) -> Iterator[Gone]:
             kind="default",
             what=f"{value} as the default of {name} (now {now or 'none'})",
             patterns=(
-                rf"{re.escape(name)}(?![\w-]).*(?i:default)\S*[\s:=`(]+(?:is |to )?[`'\"]?{shown}(?![\w.])",
+                rf"{re.escape(name)}(?![\w-]).*(?i:default)[^.]{{0,40}}[\s:=`'\"(]{shown}(?!\w|\.\d)",
             ),
             subject=name,
         )
@@ -300,9 +301,9 @@ def _lives_on(facts: Facts, name: str) -> bool:
         rf"(?m)^\s*(?:async\s+)?(?:def|class)\s+{re.escape(name)}\b|\bimport\b.*\b{re.escape(name)}\b|^{re.escape(name)}\s*[:=]"
     )
     return any(
-        bool(pattern.search(facts.head.text(file.path) or ""))
+        bool(pattern.search(text)) or still_served(text, name)
         for file in facts.change.files
-        if file.path.endswith(".py") and file.status is not FileStatus.DELETED
+        if file.path.endswith(".py") and (text := facts.head.text(file.path)) is not None
     )
 
 

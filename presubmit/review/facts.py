@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import posixpath
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -97,6 +98,13 @@ def brought(base: Iterable[Remark], head: Iterable[Remark]) -> list[Remark]:
         else:
             new.append(remark)
     return new
+
+
+def still_served(text: str, name: str) -> bool:
+    """Tell whether a module gives a name by its `__getattr__`, as one does that deprecates it."""
+    return (
+        "def __getattr__" in text and re.search(rf"['\"]{re.escape(name)}['\"]", text) is not None
+    )
 
 
 def table(data: object, *names: str) -> dict[str, Any]:

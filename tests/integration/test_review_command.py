@@ -1,0 +1,106 @@
+"""`presubmit review`, as it is typed, in a real repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.conftest import MakeRepo, Repo
+
+ROOT = Path(__file__).parents[2]
+PROJECT = {
+    ".gitignore": "local.py\n",
+    ".github/dco.yml": "",
+    "pkg/__init__.py": "",
+    "pkg/a.py": "def f(x):\n    return x\n",
+    "requirements.txt": "torch==2.7.0\ntorchvision==0.22.0\n",
+}
+
+
+def review(repo: Repo, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "presubmit", "review", "--base", "main", *arguments],
+        cwd=repo.path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def parsed(repo: Repo, *arguments: str) -> Any:
+    return json.loads(review(repo, "--json", *arguments).stdout)
+
+
+def on_branch(make_repo: MakeRepo) -> Repo:
+    repo = make_repo(PROJECT)
+    repo.git("checkout", "-q", "-b", "feature")
+    return repo
+
+
+def test_a_clean_change_is_said_to_be_clean(make_repo: MakeRepo) -> None:
+    repo = on_branch(make_repo)
+    repo.write({"pkg/a.py": "def f(x):\n    return x + 1\n"})
+    done = review(repo)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "no remarks\n", "")
+
+
+def test_an_error_gives_exit_1_and_is_in_every_form(make_repo: MakeRepo) -> None:
+    repo = on_branch(make_repo)
+    repo.write({"requirements.txt": "torch==2.7.0\ntorchvision==0.18.0\n"})
+    done = review(repo, "--sarif", "out.sarif")
+    assert done.returncode == 1
+    assert (
+        "requirements.txt:2: error pins.torch-pair: torchvision 0.18.0 goes with torch 2.3"
+        in done.stdout
+    )
+    log = json.loads((repo.path / "out.sarif").read_text())
+    assert [one["ruleId"] for one in log["runs"][0]["results"]] == ["pins.torch-pair"]
+
+
+def test_a_warning_alone_gives_exit_0(make_repo: MakeRepo) -> None:
+    repo = on_branch(make_repo)
+    repo.write({"pkg/a.py": "def g(x):\n    return x\n"})
+    done = review(repo)
+    assert done.returncode == 0
+    assert "warning api.removed: pkg.a.f is gone" in done.stdout
+
+
+def test_files_that_only_the_checkout_has_and_commits_without_sign_off(
+    make_repo: MakeRepo,
+) -> None:
+    repo = on_branch(make_repo)
+    repo.write(
+        {
+            "pkg/local.py": "x = 1\n",
+            "pkg/a.py": "from pkg.local import x\n\n\ndef f(y):\n    return x\n",
+        }
+    )
+    commit = repo.commit(message="Take x from elsewhere")
+    found = parsed(repo, "--commit", commit, "--rule", "files")
+    assert [one["code"] for one in found["remarks"]] == [
+        "files.no-sign-off",
+        "files.ignored-import",
+    ]
+
+
+def test_a_file_that_was_left_out_of_the_commit_is_an_error(make_repo: MakeRepo) -> None:
+    repo = on_branch(make_repo)
+    repo.write(
+        {"pkg/b.py": "x = 1\n", "pkg/a.py": "from pkg.b import x\n\n\ndef f(y):\n    return x\n"}
+    )
+    repo.git("commit", "-q", "-s", "-m", "Take x from elsewhere", "pkg/a.py")
+    done = review(repo, "--commit", "HEAD", "--rule", "files")
+    assert done.returncode == 1
+    assert "files.not-added: pkg.b is imported here, and pkg/b.py is not in git" in done.stdout
+
+
+def test_a_rule_that_does_not_exist_is_named(make_repo: MakeRepo) -> None:
+    done = review(on_branch(make_repo), "--rule", "nonsense")
+    assert done.returncode == 2
+    assert "there is no rule nonsense" in done.stderr
