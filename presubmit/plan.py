@@ -31,6 +31,7 @@ from presubmit.values import (
     Plan,
     PlanStep,
     PureTwin,
+    Reviewing,
     Role,
     Selection,
     Syntax,
@@ -116,11 +117,12 @@ def make_plan(
     step_seconds: Callable[[str], float | None] = lambda _: None,
     besides: Sequence[str] = (),
     benchmarks: Benchmarks | None = None,
+    rules: Sequence[str] = (),
 ) -> Plan:
     """Say which steps a run takes, in order, and what it leaves out and why.
 
     `seconds` holds the last known seconds of test files; `besides` names the further test commands of upstream's job,
-    with their variables. Raises UsageError where --only or --skip names no step.
+    with their variables, `rules` the rules of the review. Raises UsageError where --only or --skip names no step.
     """
     left_out: list[str] = []
     lint = _lint_steps(change, facts, config, left_out)
@@ -151,7 +153,7 @@ def make_plan(
         left_out.append("build: tier quick builds no extension modules")
     elif not build:
         left_out.append("build: nothing in this change needs one")
-    steps = _chosen((*lint, *build, *tests, *docs, *bench), ask)
+    steps = _chosen((*lint, *_review_steps(rules), *build, *tests, *docs, *bench), ask)
     tested = any(step.role is Role.TESTS for step in steps)
     incomplete = [f"--only {name}" for name in ask.only] + [f"--skip {name}" for name in ask.skip]
     incomplete += [f"--shard {ask.shard}"] if division.elsewhere else []
@@ -163,6 +165,21 @@ def make_plan(
         budget_cut=division.cut if tested else (),
         elsewhere=division.elsewhere if tested or not tests else (),
     )
+
+
+def _review_steps(rules: Sequence[str]) -> list[PlanStep]:
+    if not rules:
+        return []
+    return [
+        PlanStep(
+            id="review.1",
+            role=Role.REVIEW,
+            title="review",
+            work=Reviewing(rules=tuple(rules)),
+            origin="convention: every change",
+            why="what a change brings that no test tells",
+        )
+    ]
 
 
 def _with_seconds(step: PlanStep, known: Callable[[str], float | None]) -> PlanStep:

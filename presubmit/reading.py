@@ -399,6 +399,7 @@ def plan_run(
     """Select and plan; an unchanged tree gives an empty plan, unless tests were asked for by name."""
     from presubmit.facts import read_changed_definitions, read_facts  # noqa: PLC0415 - 0.1 s
     from presubmit.plan import make_plan  # noqa: PLC0415
+    from presubmit.review.names import NAMES  # noqa: PLC0415
 
     tests = reading.config.config.tests
     setting = setting_of(tests.command, tests.env)
@@ -430,6 +431,7 @@ def plan_run(
             step_seconds=history.step_seconds,
             besides=besides,
             benchmarks=benchmarks,
+            rules=NAMES if reading.change.files else (),
         )
     else:
         plan = Plan(tier=options.tier, steps=(), left_out=("everything: the change is empty",))

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from presubmit.change.git import fields, git
-from presubmit.errors import UsageError
-from presubmit.review import RULES, review
+from presubmit.errors import PresubmitError, UsageError
+from presubmit.report.folder import write_json
+from presubmit.report.review import summary
 from presubmit.review.docker import is_dockerfile
 from presubmit.review.facts import Commit, Facts
 from presubmit.review.loose import missing_imports
+from presubmit.review.rules import RULES, review
+from presubmit.review.values import Review, Severity
+from presubmit.values import Finding, Outcome, Reviewing, StepResult, builtins_of, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from presubmit.change.repository import Repository
     from presubmit.reading import Reading
-    from presubmit.review.values import Review
-    from presubmit.values import Change
+    from presubmit.review.values import Remark
+    from presubmit.values import Change, PlanStep
 
 _MOST_COMMITS: Final = 200
+_MOST_NOTES: Final = 10
 _AT_ONCE: Final = (".md", ".rst", ".yml", ".yaml", ".toml", ".cfg")
 
 
@@ -31,6 +37,58 @@ def read_review(reading: Reading, rules: Iterable[str] = ()) -> Review:
         if name not in RULES:
             raise UsageError(f"there is no rule {name}", hint=f"one of {', '.join(RULES)}")
     return review(read_review_facts(reading), names)
+
+
+def run_review(step: PlanStep, reading: Reading, folder: Path) -> StepResult:
+    """Do the step `review`: its remarks of severity error are findings, the others advice; all go to review.json."""
+    assert isinstance(step.work, Reviewing)  # noqa: S101 - the step's only work
+    began = time.monotonic()
+    try:
+        found = read_review(reading, step.work.rules)
+        write_json(folder / "review.json", builtins_of(found))
+    except (PresubmitError, OSError, ValueError, RecursionError) as error:
+        return StepResult(
+            id=step.id,
+            role=step.role,
+            outcome=Outcome.ERROR,
+            reason=f"the review ended with {type(error).__name__}: {error}",
+            origin=step.origin,
+            seconds=time.monotonic() - began,
+        )
+    errors = tuple(_finding(one) for one in found.remarks if one.severity is Severity.ERROR)
+    return StepResult(
+        id=step.id,
+        role=step.role,
+        outcome=Outcome.FAILED if errors else Outcome.PASSED,
+        reason=summary(found),
+        command=("presubmit", "review"),
+        origin=step.origin,
+        seconds=time.monotonic() - began,
+        findings=errors,
+        advice=tuple(_finding(one) for one in found.remarks if one.severity is not Severity.ERROR),
+        notes=tuple(
+            f"review: not checked: {one.rule}: {one.what}: {one.why}"
+            for one in found.unchecked[:_MOST_NOTES]
+        ),
+    )
+
+
+def _finding(remark: Remark) -> Finding:
+    return Finding(
+        kind="review",
+        subject=f"{remark.code} {remark.subject}",
+        tool="presubmit",
+        message=f"{remark.text} ({remark.mend})" if remark.mend else remark.text,
+        file=remark.file,
+        line=remark.line,
+        code=remark.code,
+    )
+
+
+def read_kept_review(folder: Path) -> Review | None:
+    """Read a run's review; None where it has none."""
+    path = folder / "review.json"
+    return decode(path.read_bytes(), Review) if path.is_file() else None
 
 
 def read_review_facts(reading: Reading) -> Facts:

@@ -47,6 +47,7 @@ from presubmit.report.folder import (
 )
 from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, run_json
 from presubmit.report.markdown import render_report
+from presubmit.report.review import render_review
 from presubmit.results.seconds import rows_of
 from presubmit.selector import make_layout
 from presubmit.selector.layout import is_test
@@ -59,6 +60,7 @@ from presubmit.values import (
     Mode,
     Outcome,
     PlanStep,
+    Reviewing,
     Role,
     StepResult,
     Tests,
@@ -122,7 +124,9 @@ def _run(options: RunOptions, terminal: Terminal, environ: Mapping[str, str]) ->
         besides = taken.besides.get("tests", ())
         planned = plan_run(reading, options, history, clean=clean, besides=besides)
         # A change with nothing to check needs no engine.
-        if missing is not None and planned.plan.steps:
+        if missing is not None and any(
+            not isinstance(step.work, Reviewing) for step in planned.plan.steps
+        ):
             raise missing
         terminal.heading(reading.change, where.image, f"host, Python {platform.python_version()}")
         untracked = depends_on_untracked(reading.change)
@@ -274,6 +278,7 @@ class _Run:
             for step in self.plan.steps:
                 if step.id in done:
                     self._remember(done[step.id])
+        done |= self._review()
         head = Head(
             place=self.place,
             runner=self.runner,
@@ -295,6 +300,18 @@ class _Run:
         if any(isinstance(step.work, Benchmarks) for step in self.plan.steps):
             run_comparison(self.plan, head, self._base(stack), lanes, dict(self.results))
         return asked
+
+    def _review(self) -> dict[str, StepResult]:
+        """Review the change, again where that was done before: the run's folder shall hold the review."""
+        steps = [step for step in self.plan.steps if isinstance(step.work, Reviewing)]
+        if not steps:
+            return {}
+        from presubmit.review_reading import run_review  # noqa: PLC0415 - griffe takes a while
+
+        done = {step.id: run_review(step, self.reading, self.folder) for step in steps}
+        for result in done.values():
+            self._remember(result)
+        return done
 
     def _lint_mirror(self, stack: ExitStack) -> Mirror:
         mirror = _open_free(self.reading, self.options, "lint", stack)[0]
@@ -512,6 +529,11 @@ class _Run:
         self._write(verdict, running=False)
         taken = (*said_of(self.taken), *self.taken.problems, *self.taken.notes)
         report = render_report(self.facts, results, verdict, seconds, taken=taken)
+        if any(r.role is Role.REVIEW for r in results):
+            from presubmit.review_reading import read_kept_review  # noqa: PLC0415 - as above
+
+            kept = read_kept_review(self.folder)
+            report += render_review(kept) if kept is not None else ""
         comparison = read_comparison(self.folder)
         if comparison is not None:
             report += render_comparison(comparison)

@@ -196,6 +196,8 @@ class Role(StrEnum):
     BUILD = "build"
     TESTS = "tests"
     DOCS = "docs"
+    REVIEW = "review"
+    """What the change brings that no test tells; presubmit itself looks, without a session."""
     BENCH = "bench"
     """Microbenchmarks, base against head."""
     UPSTREAM = "upstream"
@@ -345,6 +347,12 @@ class Replay(Value, frozen=True, kw_only=True, tag="replay"):
     """`ci.yml/tests(python=3.12,os=ubuntu)`."""
 
 
+class Reviewing(Value, frozen=True, kw_only=True, tag="reviewing"):
+    """Review the change by the named rules."""
+
+    rules: tuple[str, ...]
+
+
 class Adapter(StrEnum):
     """Whose benchmark files they are; each has one module inside the box."""
 
@@ -448,7 +456,9 @@ class Benchmarks(Value, frozen=True, kw_only=True, tag="benchmarks"):
     timeout: float = 7200.0
 
 
-Work = Syntax | LintCommand | Build | Tests | Docstrings | Doctests | Benchmarks | Replay
+Work = (
+    Syntax | LintCommand | Build | Tests | Docstrings | Doctests | Benchmarks | Reviewing | Replay
+)
 
 
 class PlanStep(Value, frozen=True, kw_only=True):
@@ -538,7 +548,7 @@ class Finding(Value, frozen=True, kw_only=True):
     """Something that a tool found: lint, docstring, build or syntax."""
 
     kind: str
-    """`lint`, `docs` or `build`."""
+    """`lint`, `docs`, `build` or `review`."""
     subject: str
     """What stays the same when lines move: `path: code message`, or the hook's or module's name."""
     tool: str
@@ -634,7 +644,7 @@ class Failure(Value, frozen=True, kw_only=True):
     """One failure of any kind, classed."""
 
     kind: str
-    """`test`, `lint`, `docs`, `build`, `bench` or `job`."""
+    """`test`, `lint`, `docs`, `build`, `review`, `bench` or `job`."""
     subject: str
     step: str
     label: FailureClass = msgspec.field(name="class")

@@ -294,8 +294,8 @@ def _judge_findings(
     failures = []
     for finding in result.findings:
         label, found, detail = FailureClass.NEW, "passed", ""
-        if result.role is Role.BENCH:
-            pass  # what was measured is head against the base already
+        if result.role in {Role.BENCH, Role.REVIEW}:
+            pass  # it is head against the base already
         elif not usable:
             label, found = FailureClass.UNKNOWN, "error" if theirs is not None else "not run"
             detail = (

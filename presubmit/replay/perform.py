@@ -23,6 +23,7 @@ from presubmit.values import (
     LintCommand,
     Outcome,
     PlanStep,
+    Reviewing,
     Role,
     StepResult,
     Syntax,
@@ -376,8 +377,8 @@ def resumed(plan: Plan, change: Change, place: Place, history: History) -> dict[
 
     A build is among them only where no step is left that needs what it made.
     """
-    # What benchmarks measured lies in the folder of their own run.
-    steps = [step for step in plan.steps if not isinstance(step.work, Benchmarks)]
+    # What benchmarks measured and what a review said lies in the folder of their own run.
+    steps = [step for step in plan.steps if not isinstance(step.work, Benchmarks | Reviewing)]
     told = {step.id: _told(history.evidence(evidence_key(step, change, place))) for step in steps}
     found = {name: result for name, result in told.items() if result is not None}
     builds = {step.id for step in plan.steps if isinstance(step.work, Build)}

@@ -21,6 +21,7 @@ from presubmit.values import (
     LintCommand,
     Outcome,
     Replay,
+    Reviewing,
     StepResult,
     Syntax,
     Tests,
@@ -170,6 +171,8 @@ def _do(  # noqa: PLR0911 - one line a kind of work
             from presubmit.replay.benches import run_benchmarks  # noqa: PLC0415
 
             return run_benchmarks(bench, work)
+        case Reviewing():
+            raise TypeError("presubmit reviews by itself, in no session")
         case Replay():
             raise TypeError("a cell of upstream runs in the session `upstream`")
 

@@ -13,7 +13,7 @@ from presubmit.report.terminal import (
     reproduces_in_words,
     what_came_of,
 )
-from presubmit.values import FailureClass
+from presubmit.values import FailureClass, Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,12 @@ def render_report(
     parts += _list("Changed code that no test reaches", facts.selection.unreached)
     parts += _list("Notes", verdict.notes)
     parts += _list("Upstream's jobs", taken)
-    advice = [finding_line(f) for result in results for f in result.advice]
+    advice = [
+        finding_line(f)
+        for result in results
+        if result.role is not Role.REVIEW
+        for f in result.advice
+    ]
     parts += _list("Advice (the project does not ask for it)", advice)
     parts += ["", "## Tests chosen", "", f"{for_markdown(facts.selection.why)}", ""]
     parts += [

@@ -415,7 +415,7 @@ def what_came_of(result: StepResult) -> str:
     if result.modules:
         parts.append(f"extension {', '.join(result.modules[:3])}")
     told = counted and re.fullmatch(r"\d+ tests? failed", result.reason)
-    news = result.outcome is not Outcome.PASSED or result.role is Role.BENCH
+    news = result.outcome is not Outcome.PASSED or result.role in {Role.BENCH, Role.REVIEW}
     if news and result.reason and not told:
         parts.append(one_line(result.reason, 160))
     return "; ".join(parts)

@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from presubmit.review.values import Review
+from presubmit.values import decode
+
 if TYPE_CHECKING:
     from tests.conftest import MakeRepo, Repo
 
@@ -23,8 +26,12 @@ PROJECT = {
 
 
 def review(repo: Repo, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return presubmit(repo, "review", *arguments)
+
+
+def presubmit(repo: Repo, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-m", "presubmit", "review", "--base", "main", *arguments],
+        [sys.executable, "-P", "-m", "presubmit", command, "--base", "main", *arguments],
         cwd=repo.path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -98,6 +105,40 @@ def test_a_file_that_was_left_out_of_the_commit_is_an_error(make_repo: MakeRepo)
     done = review(repo, "--commit", "HEAD", "--rule", "files")
     assert done.returncode == 1
     assert "files.not-added: pkg.b is imported here, and pkg/b.py is not in git" in done.stdout
+
+
+def test_a_run_reviews_the_change_and_fails_by_an_error(make_repo: MakeRepo) -> None:
+    repo = on_branch(make_repo)
+    repo.write(
+        {
+            "requirements.txt": "torch==2.7.0\ntorchvision==0.18.0\n",
+            "pkg/a.py": "def g(x):\n    return x\n",
+        }
+    )
+    done = presubmit(repo, "run", "--no-container", "--tier", "quick", "--only", "review")
+    assert done.returncode == 1
+    folder = repo.path / ".presubmit" / "last"
+    kept = decode((folder / "review.json").read_bytes(), Review)
+    assert [one.code for one in kept.remarks] == ["pins.torch-pair", "api.removed", "api.added"]
+    run = json.loads((folder / "run.json").read_text())
+    [failure] = run["failures"]
+    assert (failure["kind"], failure["class"], failure["subject"]) == (
+        "review",
+        "new",
+        "requirements.txt:2",
+    )
+    assert [step["id"] for step in run["steps"]] == ["review.1"]
+    assert "## Review" in (folder / "report.md").read_text()
+
+
+def test_a_review_alone_needs_no_image_and_is_done_again_for_each_run(make_repo: MakeRepo) -> None:
+    repo = on_branch(make_repo)
+    repo.write({"pkg/a.py": "def f(x):\n    return x + 1\n"})
+    for _ in range(2):
+        done = presubmit(repo, "run", "--no-container", "--only", "review")
+        assert done.returncode == 0, done.stderr
+        assert "no remarks" in done.stdout
+        assert (repo.path / ".presubmit" / "last" / "review.json").is_file()
 
 
 def test_a_rule_that_does_not_exist_is_named(make_repo: MakeRepo) -> None:

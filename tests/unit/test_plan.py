@@ -34,6 +34,7 @@ from presubmit.values import (
     Plan,
     PlanStep,
     Reason,
+    Reviewing,
     Role,
     Selection,
     Syntax,
@@ -126,6 +127,7 @@ def plan(
     clean_build: bool = False,
     step_seconds: Callable[[str], float | None] = lambda _: None,
     besides: tuple[str, ...] = (),
+    rules: tuple[str, ...] = (),
     **asked: Any,
 ) -> Plan:
     return make_plan(
@@ -138,6 +140,7 @@ def plan(
         clean_build=clean_build,
         step_seconds=step_seconds,
         besides=besides,
+        rules=rules,
     )
 
 
@@ -824,13 +827,25 @@ def test_every_need_of_a_step_is_a_step_before_it() -> None:
 
 def test_step_ids_begin_with_their_role() -> None:
     of = facts(definitions=(definition("src/x/a.py"),), doctests=True)
-    made = plan(CHANGE, CHOSEN, of=of)
+    made = plan(CHANGE, CHOSEN, of=of, rules=("pins",))
     assert {role.value for role in Role} - {"upstream", "bench"} == {
         one.id.partition(".")[0] for one in made.steps
     }
     assert [str(one.role) for one in made.steps] == [
         one.id.partition(".")[0] for one in made.steps
     ]
+
+
+def test_a_review_is_part_of_every_tier_and_needs_nothing() -> None:
+    for tier in Tier:
+        made = plan(CHANGE, CHOSEN, rules=("pins", "api"), tier=tier)
+        [step] = [one for one in made.steps if one.role is Role.REVIEW]
+        assert (step.id, step.needs, step.work) == (
+            "review.1",
+            (),
+            Reviewing(rules=("pins", "api")),
+        )
+    assert ids(plan(CHANGE, CHOSEN, rules=("pins",), only=("review",))) == ["review.1"]
 
 
 # --- upstream -------------------------------------------------------------------------------------------------------

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from presubmit.review import RULES, review
 from presubmit.review.facts import Commit
+from presubmit.review.names import NAMES
+from presubmit.review.rules import RULES, review
 from presubmit.values import TargetKind
 from tests.unit.review.trees import codes, facts_of, review_of
 
@@ -322,6 +323,10 @@ def test_the_last_line_of_codeowners_that_matches_wins() -> None:
     after = {**base, "src/pkg/a.py": "", "README.md": "x", "setup.cfg": ""}
     [remark] = review_of(base, after, "files").remarks
     assert remark.text == "what changes belongs to @all (1), @docs (1), @sources (1)"
+
+
+def test_the_planned_names_are_those_of_the_rules() -> None:
+    assert tuple(RULES) == NAMES
 
 
 def test_errors_come_first() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from presubmit.review import review
 from presubmit.review.facts import Commit, Facts
+from presubmit.review.rules import review
 from presubmit.values import Base, Change, ChangedFile, FileStatus, Target, TargetKind
 
 if TYPE_CHECKING:

@@ -1,0 +1,47 @@
+"""All rules, and the review that they make together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from presubmit.review import api, dockerfile, documentation, files, packaging, pins
+from presubmit.review.values import Remark, Review, Severity, Unchecked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from presubmit.review.facts import Facts, Rule
+
+RULES: Final[Mapping[str, Rule]] = {
+    "files": files,
+    "api": api,
+    "documentation": documentation,
+    "dockerfile": dockerfile,
+    "pins": pins,
+    "packaging": packaging,
+}
+
+_ORDER: Final = list(Severity)
+
+
+def review(facts: Facts, rules: Iterable[str] = RULES) -> Review:
+    """Ask the named rules about a change."""
+    names = tuple(rules)
+    said = [one for name in names for one in RULES[name].remarks(facts)]
+    return make_review(facts, names, said)
+
+
+def make_review(
+    facts: Facts, rules: tuple[str, ...], said: Iterable[Remark | Unchecked]
+) -> Review:
+    """Put what was said into its order."""
+    every = tuple(dict.fromkeys(said))
+    remarks = [one for one in every if isinstance(one, Remark)]
+    remarks.sort(key=lambda one: (_ORDER.index(one.severity), one.file, one.line or 0, one.code))
+    return Review(
+        tree=facts.change.target.tree,
+        base=facts.change.base.commit,
+        rules=rules,
+        remarks=tuple(remarks),
+        unchecked=tuple(one for one in every if isinstance(one, Unchecked)),
+    )
