@@ -48,6 +48,7 @@ from presubmit.report.folder import (
 from presubmit.report.machine import RunFacts, failed_to_run, interrupted, now, run_json
 from presubmit.report.markdown import render_report
 from presubmit.report.review import render_review
+from presubmit.report.sarif import sarif_of
 from presubmit.results.seconds import rows_of
 from presubmit.selector import make_layout
 from presubmit.selector.layout import is_test
@@ -529,11 +530,7 @@ class _Run:
         self._write(verdict, running=False)
         taken = (*said_of(self.taken), *self.taken.problems, *self.taken.notes)
         report = render_report(self.facts, results, verdict, seconds, taken=taken)
-        if any(r.role is Role.REVIEW for r in results):
-            from presubmit.review_reading import read_kept_review  # noqa: PLC0415 - as above
-
-            kept = read_kept_review(self.folder)
-            report += render_review(kept) if kept is not None else ""
+        report += self._keep_findings(results)
         comparison = read_comparison(self.folder)
         if comparison is not None:
             report += render_comparison(comparison)
@@ -543,6 +540,17 @@ class _Run:
         write_junit(self.folder / "junit.xml", [(r.id, r.cases) for r in results if r.cases])
         self.terminal.verdict(verdict, seconds, self.folder, self.top, flags=self._flags())
         return ExitCode(verdict.exit_code)
+
+    def _keep_findings(self, results: Sequence[StepResult]) -> str:
+        """Write what was found as SARIF; give the report's section on the review."""
+        kept = None
+        if any(r.role is Role.REVIEW for r in results):
+            from presubmit.review_reading import read_kept_review  # noqa: PLC0415 - griffe takes a while
+
+            kept = read_kept_review(self.folder)
+        found = [f for r in results if r.role is not Role.REVIEW for f in (*r.findings, *r.advice)]
+        write_json(self.folder / "report.sarif", sarif_of(kept, found))
+        return render_review(kept) if kept is not None else ""
 
     def _keep_evidence(self, results: Sequence[StepResult], verdict: Verdict) -> None:
         """Write down that the tier ran green on this tree, where it did; else remember why that is not said."""

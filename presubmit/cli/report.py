@@ -14,10 +14,10 @@ import rich_click as click
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["md", "json", "junit"]),
+    type=click.Choice(["md", "json", "junit", "sarif"]),
     default="md",
     show_default=True,
-    help="The report, run.json, or all test cases as JUnit XML.",
+    help="The report, run.json, all test cases as JUnit XML, or all findings as SARIF.",
 )
 @click.option(
     "--evidence",
@@ -52,7 +52,7 @@ def report(run: str | None, form: str, *, evidence: bool, listing: bool) -> int:
     if form == "json":
         click.echo(json.dumps(read_run(folder), indent=1))
         return 0
-    path = folder / {"md": "report.md", "junit": "junit.xml"}[form]
+    path = folder / {"md": "report.md", "junit": "junit.xml", "sarif": "report.sarif"}[form]
     if not path.is_file():
         state = read_run(folder).get("state")
         raise UsageError(

@@ -143,9 +143,7 @@ def _write(tree: Tree, folder: str, place: Path, changed: set[str]) -> bool:
 
 def _is_private(path: str) -> bool:
     parts = path.split("/")
-    return any(part in {"tests", "test", "testing"} for part in parts[:-1]) or parts[
-        -1
-    ].startswith("test_")
+    return any(part in {"tests", "test"} for part in parts[:-1]) or parts[-1].startswith("test_")
 
 
 def _parents(path: str) -> list[str]:
@@ -195,10 +193,10 @@ def _breaks(
 
 
 def _of_private(name: str) -> bool:
-    return any(
-        part.startswith("_") and not (part.startswith("__") and part.endswith("__"))
-        for part in name.split(".")
-    )
+    """Tell whether a name is private, or one of the tests that are packaged along."""
+    parts = name.split(".")
+    hidden = (p.startswith("_") and not (p.startswith("__") and p.endswith("__")) for p in parts)
+    return any(hidden) or any(p in {"tests", "test", "conftest"} for p in parts[1:])
 
 
 def _subject(breakage: griffe.Breakage, name: str) -> str:

@@ -30,8 +30,12 @@ def review(repo: Repo, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def presubmit(repo: Repo, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return presubmit_alone(repo, command, "--base", "main", *arguments)
+
+
+def presubmit_alone(repo: Repo, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-m", "presubmit", command, "--base", "main", *arguments],
+        [sys.executable, "-P", "-m", "presubmit", *arguments],
         cwd=repo.path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -128,6 +132,12 @@ def test_a_run_reviews_the_change_and_fails_by_an_error(make_repo: MakeRepo) -> 
         "requirements.txt:2",
     )
     assert [step["id"] for step in run["steps"]] == ["review.1"]
+    log = json.loads(presubmit_alone(repo, "report", "--format", "sarif").stdout)
+    assert [one["ruleId"] for one in log["runs"][0]["results"]] == [
+        "pins.torch-pair",
+        "api.removed",
+        "api.added",
+    ]
     assert "## Review" in (folder / "report.md").read_text()
 
 

@@ -42,6 +42,10 @@ API = {
         with_a("def second", "def third():\n    pass\n\n\ndef second"),
         ["api.added"],
     ),
+    "tests move into a folder": (
+        {**PACKAGE, "src/pkg/tests/test_a.py": "def test_a():\n    pass\n"},
+        [],
+    ),
     "a private one is new": (with_a("def second", "def _third():\n    pass\n\n\ndef second"), []),
     "a removed one is still served": (
         with_a(
@@ -57,6 +61,17 @@ API = {
 def test_the_public_names_are_compared(name: str) -> None:
     after, expected = API[name]
     assert codes(review_of(PACKAGE, after, "api")) == expected
+
+
+def test_packaged_tests_are_no_api() -> None:
+    base = {**PACKAGE, "src/pkg/tests.py": "def test_a():\n    pass\n"}
+    assert codes(review_of(base, PACKAGE, "api")) == []
+
+
+def test_helpers_for_the_tests_of_users_are_api() -> None:
+    base = {**PACKAGE, "src/pkg/testing/__init__.py": "def check():\n    pass\n"}
+    after = {**base, "src/pkg/testing/__init__.py": ""}
+    assert codes(review_of(base, after, "api")) == ["api.removed"]
 
 
 def test_a_break_has_its_place_on_the_base_where_head_has_it_no_more() -> None:
