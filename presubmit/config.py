@@ -277,6 +277,62 @@ class HookConfig(Value, frozen=True, kw_only=True):
     ] = ()
 
 
+class DraftItem(Value, frozen=True, kw_only=True):
+    """`[[draft.item]]`: a box of the checklist, or of the project's template, and what ticks it."""
+
+    id: Annotated[str, Meta(min_length=1, description="Its name; one of ours is replaced.")]
+    text: Annotated[
+        str, Meta(min_length=1, description="What the box says, or a part of the template's box.")
+    ]
+    evidence: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="What ticks it: `step:lint`, `tests`, `changelog`, …, or `none`: only a person can.",
+        ),
+    ]
+
+
+class DraftConfig(Value, frozen=True, kw_only=True):
+    """`[draft]`: what a pull request of this project is made of."""
+
+    template: Annotated[
+        str,
+        Meta(
+            description="The pull request's template: `auto` (where GitHub looks for it), `none`, or a path in the tree."
+        ),
+    ] = "auto"
+    fragments: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Patterns of changelog files; else those of towncrier, scriv, reno and blurb, or the changelog."
+        ),
+    ] = ()
+    dco: Annotated[
+        str,
+        Meta(
+            description="Whether commits must be signed off: `auto` (as the project's files say), `yes`, `no`."
+        ),
+    ] = "auto"
+    codeowners: Annotated[
+        str, Meta(description="Name the owners of what changes: `auto` (CODEOWNERS), `no`.")
+    ] = "auto"
+    item: Annotated[
+        tuple[DraftItem, ...],
+        Meta(
+            description="Boxes, `[[draft.item]]`: `id`, `text` (of the template's box), `evidence`"
+            " (`step:NAME`, `tests`, `tests-added`, `build`, `lint`, `docs`, `api`, `bench`, `changelog`, `dco`, `merges`, `none`)."
+        ),
+    ] = ()
+    rfc_needed: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="What alone makes an RFC needed: `api-break`, `new-module`, `new-names`, `new-dependency`,"
+            " `build`, `areas`, `operators`."
+        ),
+    ] = ()
+
+
 class ReplayConfig(Value, frozen=True, kw_only=True):
     """`[replay]`: how jobs of upstream's workflows are replayed."""
 
@@ -330,6 +386,7 @@ class Config(Value, frozen=True, kw_only=True):
     docs: DocsConfig = DocsConfig()
     bench: BenchConfig = BenchConfig()
     hook: HookConfig = HookConfig()
+    draft: DraftConfig = DraftConfig()
     replay: ReplayConfig = ReplayConfig()
     upstream: Annotated[
         str,
@@ -351,6 +408,7 @@ TABLES: Final[Mapping[str, type[Value]]] = {
     "docs": DocsConfig,
     "bench": BenchConfig,
     "hook": HookConfig,
+    "draft": DraftConfig,
     "replay": ReplayConfig,
 }
 
@@ -365,6 +423,8 @@ _CHOICES: Final[Mapping[str, frozenset[str]]] = {
     "upstream": frozenset({"auto", "no"}),
     "replay.user": frozenset({"caller", "root"}),
     "hook.incomplete": frozenset({"warn", "refuse"}),
+    "draft.dco": frozenset({"auto", "yes", "no"}),
+    "draft.codeowners": frozenset({"auto", "no"}),
     "tests.record": frozenset({"auto", "yes", "no"}),
     "tests.xdist": frozenset({"auto", "no", "yes"}),
 }

@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "config": "Print every option, its value and where that came from.",
     "doctor": "Check git, engine, image, GPU and disk, and say what mismatches.",
     "hook": "Install the pre-push hook, which lets a tested tree through at once.",
+    "draft": "Write the pull request, the RFC and the checklist out of what was measured.",
     "report": "Print a run's report, or what there is evidence for.",
     "clean": "Remove old runs and caches.",
     "demo": "Make a small repository with a faulty change, and run on it.",

@@ -36,6 +36,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.container",),
     ("presubmit.replay",),
     ("presubmit.report",),
+    ("presubmit.drafts",),
     ("presubmit.verdict",),
     ("presubmit.evidence",),
     ("presubmit.bench_reading",),
@@ -52,6 +53,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.upstream_run",),
     ("presubmit.run_matrix",),
     ("presubmit.upstream_plan", "presubmit.upstream_eval"),
+    ("presubmit.draft_reading",),
     # What the other commands do.
     (
         "presubmit.imagebuild",
@@ -63,6 +65,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "presubmit.doctor",
         "presubmit.hooks",
         "presubmit.pushing",
+        "presubmit.drafting",
     ),
     ("presubmit.demo",),
     ("presubmit.cli",),

@@ -1,0 +1,204 @@
+"""Drafts a pull request: the blocks that facts fill, on the project's template or on a short one of our own."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Final
+
+from presubmit.drafts.boxes import answer_boxes, first_boxes
+from presubmit.drafts.checklist import pr_items
+from presubmit.drafts.commits import body_lines, issues_of, summary_lines
+from presubmit.drafts.environment import environment_lines
+from presubmit.drafts.fill import (
+    TODO,
+    DraftState,
+    block,
+    in_url,
+    refill,
+    state_line,
+    visible_lines,
+    with_issue,
+)
+from presubmit.drafts.tested import lines_on_tests, performance_lines, review_lines
+from presubmit.drafts.text import at_most, folded, in_text, listed
+from presubmit.report.escape import for_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from presubmit.drafts.template import Template
+    from presubmit.drafts.values import DraftFacts
+
+MOST_VISIBLE: Final = 25
+_WHY: Final = f"{TODO}: why this change: what was wrong or missing, and for whom."
+_OWN: Final = ("summary", "changes", "tested", "performance", "review", "checklist", "environment")
+_HEADINGS: Final = {
+    "summary": re.compile(
+        r"(?i)\b(summary|description|overview|what|changes? proposed|proposed changes?)\b"
+    ),
+    "tested": re.compile(r"(?i)\b(test(?:s|ing|ed)?( plan)?|verification|verified)\b"),
+    "performance": re.compile(r"(?i)\b(performance|benchmarks?)\b"),
+}
+_CHECKLIST: Final = re.compile(r"(?i)\bcheck ?list\b")
+_HEADING: Final = re.compile(r"^#{1,4}\s+(?P<text>.+?)\s*#*$")
+
+
+def draft_pr(
+    facts: DraftFacts, template: Template | None, earlier: str, shown: Callable[[str], str]
+) -> str:
+    """Write the pull request's text; where there is an `earlier` draft, only what is presubmit's own is written anew."""
+    text = earlier or (_on_template(template, facts) if template else _own(facts))
+    most = 5
+    while True:
+        filled = answer_boxes(refill(text, blocks_of(facts, most), shown), facts)
+        if most == 1 or _ours(filled, template) <= MOST_VISIBLE:
+            return filled
+        most -= 1
+
+
+def _ours(text: str, template: Template | None) -> int:
+    """Count the visible lines, those of the project's own template apart."""
+    return visible_lines(text) - (visible_lines(template.text) if template else 0)
+
+
+def _own(facts: DraftFacts) -> str:
+    parts = [block("state", ""), "## Summary\n", block("summary", "")]
+    if not any(body_lines(commit) for commit in facts.commits):
+        parts.append(f"\n{_WHY}")
+    parts += ["\n## Changes\n", block("changes", ""), "\n## Tested\n", block("tested", "")]
+    parts += [
+        block("performance", ""),
+        block("review", ""),
+        "\n## Checklist\n",
+        block("checklist", ""),
+    ]
+    parts.append(block("environment", ""))
+    return "\n".join(parts) + "\n"
+
+
+def _on_template(template: Template, facts: DraftFacts) -> str:
+    """Put our blocks under the template's headings that ask for them, the others at its end."""
+    text = first_boxes(
+        with_issue(template.text, issues_of(facts.commits, facts.branch)), facts.asked.items
+    )
+    lines, placed = [], set[str]()
+    for line in text.splitlines():
+        lines.append(line)
+        heading = _HEADING.match(line)
+        if heading is None or _CHECKLIST.search(heading["text"]):
+            continue
+        name = next(
+            (
+                n
+                for n, words in _HEADINGS.items()
+                if n not in placed and words.search(heading["text"])
+            ),
+            "",
+        )
+        if name:
+            placed.add(name)
+            lines += ["", *_placed(name, facts).splitlines()]
+    first = [block("state", "")]
+    if "summary" not in placed:
+        first += [_placed("summary", facts), ""]
+    has_boxes = any("[ ]" in line for line in text.splitlines())
+    rest = [
+        n
+        for n in _OWN
+        if n != "summary" and n not in placed and not (n == "checklist" and has_boxes)
+    ]
+    titles = {
+        "changes": "### Changes\n\n",
+        "tested": "### Tested\n\n",
+        "checklist": "### Checklist\n\n",
+    }
+    last = [titles.get(name, "") + block(name, "") for name in rest]
+    return "\n".join([*first, *lines, "", *last]) + "\n"
+
+
+def _placed(name: str, facts: DraftFacts) -> str:
+    said = name != "summary" or any(body_lines(commit) for commit in facts.commits)
+    return block(name, "") if said else f"{block(name, '')}\n\n{_WHY}"
+
+
+def blocks_of(facts: DraftFacts, most: int) -> Mapping[str, str]:
+    """Give the text of every block, of lists at most so many lines."""
+    return {
+        "state": "\n".join(state_lines(facts)),
+        "summary": "\n".join(_summary(facts, most)),
+        "changes": "\n".join(_changes(facts, most)),
+        "tested": "\n".join(lines_on_tests(facts, most)),
+        "performance": "\n".join(performance_lines(facts, min(most, 3))),
+        "review": "\n".join(review_lines(facts, min(most, 3))),
+        "checklist": "\n".join(pr_items(facts, 5 if most > 1 else 4)),
+        "environment": "\n".join(environment_lines(facts)),
+    }
+
+
+def written_for(facts: DraftFacts) -> DraftState:
+    """Give what a draft is written for."""
+    return DraftState(
+        tree=facts.tree,
+        base=facts.base.commit,
+        run=facts.run.name,
+        branch=in_url(facts.branch),
+    )
+
+
+def state_lines(facts: DraftFacts) -> list[str]:
+    """Say what a draft was written for, and warn where the run is of something else."""
+    lines = [state_line(written_for(facts))]
+    if facts.stale:
+        why = in_text("; ".join(facts.stale))
+        lines += [
+            "> [!WARNING]",
+            f"> Stale: {why}. No box is ticked; run `presubmit run`, then draft again.",
+        ]
+    return lines
+
+
+def _summary(facts: DraftFacts, most: int) -> list[str]:
+    shown, rest = summary_lines(facts.commits, most)
+    lines = shown
+    issues = issues_of(facts.commits, facts.branch)
+    if issues:
+        lines = [*lines, "", *(f"Fixes {issue}" for issue in issues[:3])]
+    return [*lines, "", *folded("The commits in full", rest)] if rest else lines
+
+
+def _changes(facts: DraftFacts, most: int) -> list[str]:
+    areas: dict[str, list[str]] = {}
+    for file in facts.files:
+        areas.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
+    if len(areas) > most:
+        wide: dict[str, list[str]] = {}
+        for area, paths in areas.items():
+            wide.setdefault("/".join(area.split("/")[:1]), []).extend(paths)
+        areas = wide
+    status = {file.path: str(file.status) for file in facts.files}
+    lines = []
+    for area, paths in sorted(areas.items(), key=lambda it: (-len(it[1]), it[0])):
+        names = listed([_named(path, area, status[path]) for path in paths], most=3)
+        owners = sorted({name for path in paths for name in facts.owners.get(path, ())})
+        asked = f" — {' '.join(for_code(name) for name in owners[:4])}" if owners else ""
+        lines.append(f"- {for_code(area)}: {names}{asked}")
+    lines = at_most(lines, most, what="folders")
+    breaks = facts.api.breaks
+    if breaks:
+        lines.append(f"- **API break**: {listed(breaks, most=3)}")
+    if facts.api.added:
+        lines.append(
+            f"- New public names: {listed([for_code(name) for name in facts.api.added], most=4)}"
+        )
+    if facts.requirements:
+        lines.append(
+            f"- New dependencies: {listed([for_code(name) for name in facts.requirements], most=4)}"
+        )
+    return lines
+
+
+def _named(path: str, area: str, status: str) -> str:
+    name = path.removeprefix(f"{area}/") if area != "." else path
+    word = {"added": " (new)", "deleted": " (removed)", "renamed": " (renamed)"}.get(status, "")
+    return f"{for_code(name)}{word}"

@@ -1,0 +1,218 @@
+"""Says what a run proves: whether a named piece of evidence holds for the very tree that a draft is about."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from presubmit.bench.outcome import in_words
+from presubmit.bench.values import Word
+from presubmit.drafts.text import listed
+from presubmit.values import FileStatus, Value, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from presubmit.drafts.values import DraftFacts, RunStep
+
+
+class Answer(Value, frozen=True, kw_only=True):
+    """Whether something is so, and the fact that says it."""
+
+    ok: bool
+    why: str
+
+    def but(self, why: str) -> Answer:
+        """Give the same fact as no answer."""
+        return msgspec.structs.replace(self, ok=False, why=why)
+
+
+def answer(evidence: str, facts: DraftFacts) -> Answer:
+    """Answer by a name of evidence: `tests`, `lint`, `step:NAME` and so on; an unknown name answers nothing."""
+    if facts.stale:
+        return Answer(ok=False, why="not for this tree")
+    if evidence.startswith("step:"):
+        return _steps(evidence.removeprefix("step:"), facts)
+    found = _ANSWERS.get(evidence)
+    return found(facts) if found else Answer(ok=False, why=f"no evidence is called {evidence}")
+
+
+def is_evidence(name: str) -> bool:
+    """Tell whether `[[draft.item]]` may name this evidence."""
+    return (
+        name in _ANSWERS
+        or name == "none"
+        or (name.startswith("step:") and len(name) > len("step:"))
+    )
+
+
+def steps_of(name: str, facts: DraftFacts) -> tuple[RunStep, ...]:
+    """Give the steps of a role, or the one of this id."""
+    return tuple(step for step in facts.run.steps if name in {step.role, step.id})
+
+
+def _steps(name: str, facts: DraftFacts) -> Answer:
+    """Answer by the steps of a role: all of them passed whole."""
+    steps = steps_of(name, facts)
+    if not steps:
+        return Answer(ok=False, why="not run")
+    for step in steps:
+        if step.outcome != "passed" or step.cut:
+            return Answer(ok=False, why=f"{step.id}: {what_came(step)}")
+    if facts.run.state not in {"passed", "failed", "incomplete", "nothing"}:
+        return Answer(ok=False, why=f"the run is {facts.run.state}")
+    return Answer(ok=True, why=_whole(name, steps))
+
+
+def _whole(name: str, steps: tuple[RunStep, ...]) -> str:
+    passed = sum(step.counts.passed for step in steps)
+    if name == "tests" and passed:
+        return f"{passed} passed"
+    return listed([_tool(step) for step in steps], most=4)
+
+
+def _tool(step: RunStep) -> str:
+    return f"`{step.id}`"
+
+
+def what_came(step: RunStep) -> str:
+    """Say what came of a step in a few words: `21 passed, 2 failed`."""
+    counts = step.counts
+    parts = [
+        f"{number} {word}"
+        for number, word in (
+            (counts.passed, "passed"),
+            (counts.failed, "failed"),
+            (counts.errors, "error" if counts.errors == 1 else "errors"),
+        )
+        if number
+    ]
+    words = ", ".join(parts) if parts and step.role == "tests" else (step.reason or step.outcome)
+    return f"{words} (cut: {step.cut})" if step.cut else words
+
+
+def _tests(facts: DraftFacts) -> Answer:  # noqa: PLR0911 - one line a reason
+    """No new failure among the affected tests, all of which ran; what fails on the base as well does not count."""
+    steps = steps_of("tests", facts)
+    run = facts.run
+    if not steps:
+        why = "no test is affected" if run.selection.mode == "none" else "not run"
+        return Answer(ok=False, why=why)
+    own = [it for it in run.failures if it.step in {step.id for step in steps}]
+    new = [it for it in own if it.label != "on_base"]
+    if new:
+        return Answer(
+            ok=False,
+            why=f"{counted(len(new), 'failure')}: {listed([f'`{it.subject}`' for it in new], most=2)}",
+        )
+    lost = next((it for it in steps if it.cut or it.outcome not in {"passed", "failed"}), None)
+    if lost is not None:
+        return Answer(ok=False, why=f"{lost.id}: {what_came(lost)}")
+    if run.budget_cut or run.other_shards:
+        return Answer(ok=False, why="not every affected test ran")
+    if any(it.outcome == "failed" for it in steps) and not own:
+        return Answer(ok=False, why="failures were not classed")
+    if run.state not in {"passed", "failed", "incomplete"}:
+        return Answer(ok=False, why=f"the run is {run.state}")
+    also = f", {len(own)} failing on the base too" if own else ""
+    return Answer(
+        ok=True, why=f"{selected(facts)}: {sum(it.counts.passed for it in steps)} passed{also}"
+    )
+
+
+def selected(facts: DraftFacts) -> str:
+    """Say how many test files were run, of how many."""
+    chosen = facts.run.selection
+    if chosen.mode == "all" or chosen.chosen == chosen.known:
+        return f"all {counted(chosen.known, 'test file')}"
+    return f"{chosen.chosen} of {counted(chosen.known, 'test file')}"
+
+
+def _tests_added(facts: DraftFacts) -> Answer:
+    if not facts.sources:
+        return Answer(ok=False, why="n/a: no source file changes")
+    what = f"{counted(len(facts.sources), 'source file')}, {counted(len(facts.tests), 'test file')} changed"
+    failing = [it for it in facts.run.reproduces if it.fails_without_change]
+    if failing:
+        what += f"; {len(failing)} new or changed fail without the change"
+    ran = _tests(facts)
+    if not facts.tests or not ran.ok:
+        return Answer(ok=False, why=what)
+    return Answer(ok=True, why=what)
+
+
+def _changelog(facts: DraftFacts) -> Answer:
+    patterns = facts.asked.fragments
+    if not patterns:
+        return Answer(ok=False, why="n/a: the project has no changelog that is known")
+    found = [
+        file.path
+        for file in facts.files
+        if file.status is not FileStatus.DELETED
+        and any(fnmatchcase(file.path, pattern) for pattern in patterns)
+    ]
+    if not found:
+        return Answer(ok=False, why=f"no file of `{patterns[0]}` changes")
+    return Answer(ok=True, why=listed([f"`{path}`" for path in found], most=2))
+
+
+def _dco(facts: DraftFacts) -> Answer:
+    if not facts.commits:
+        return Answer(ok=False, why="there is no commit yet")
+    if facts.unsigned:
+        return Answer(
+            ok=False,
+            why=f"{facts.unsigned} of {counted(len(facts.commits), 'commit')} without the author's sign-off",
+        )
+    return Answer(ok=True, why=f"{counted(len(facts.commits), 'commit')} signed off")
+
+
+def _merges(facts: DraftFacts) -> Answer:
+    if facts.merges is None:
+        return Answer(ok=False, why="not known")
+    behind = f" ({facts.base.behind} commits behind)" if facts.base.behind else ""
+    return Answer(ok=facts.merges, why=f"`{facts.base.ref}`{behind}")
+
+
+def _api(facts: DraftFacts) -> Answer:
+    breaks = facts.api.breaks
+    if breaks:
+        return Answer(ok=False, why=listed(breaks, most=2))
+    return Answer(ok=True, why="no public Python name removed or altered")
+
+
+def _bench(facts: DraftFacts) -> Answer:
+    comparison = facts.comparison
+    if comparison is None or not comparison.measured.results:
+        return Answer(ok=False, why="not measured")
+    words = in_words(comparison)
+    measured = comparison.measured
+    clear = all(it.word in {Word.SAME, Word.FASTER} for it in measured.results)
+    whole = not measured.unmeasured and not measured.broken
+    return Answer(ok=clear and whole, why=words)
+
+
+def _intended(facts: DraftFacts) -> Answer:
+    loose = [*facts.uncommitted]
+    if loose:
+        return Answer(
+            ok=False, why=f"not committed: {listed([f'`{it}`' for it in loose], most=3)}"
+        )
+    return Answer(ok=False, why=f"{counted(len(facts.files), 'file')}: yours to look through")
+
+
+_ANSWERS: dict[str, Callable[[DraftFacts], Answer]] = {
+    "tests": _tests,
+    "tests-added": _tests_added,
+    "build": lambda facts: _steps("build", facts),
+    "lint": lambda facts: _steps("lint", facts),
+    "docs": lambda facts: _steps("docs", facts),
+    "changelog": _changelog,
+    "dco": _dco,
+    "merges": _merges,
+    "api": _api,
+    "bench": _bench,
+    "files": _intended,
+}

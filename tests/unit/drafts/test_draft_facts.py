@@ -1,0 +1,452 @@
+"""The facts under a draft: commits, owners, public names, runs, and what a project asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from presubmit.draft_reading import is_source
+from presubmit.drafts.api import api_of_review, compare_api
+from presubmit.drafts.asked import asks_sign_off, find_fragments, required_names, rfc_places
+from presubmit.drafts.commits import issues_of, summary_lines, title_of
+from presubmit.drafts.owners import read_owners
+from presubmit.drafts.proof import answer, is_evidence
+from presubmit.drafts.rfc import draft_rfc
+from presubmit.drafts.rfc_verdict import Level, judge_rfc
+from presubmit.drafts.runs import choose_run, why_stale
+from presubmit.drafts.template import Template
+from presubmit.drafts.tested import lines_on_tests, not_verified, review_lines
+from presubmit.drafts.values import Api, Asked, Commit, RunBase, RunStep, RunTarget, RunView
+from presubmit.review.values import Remark, Review, Severity, Unchecked
+from presubmit.upstream.cells import CellState, JobCell
+from presubmit.values import Base
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from presubmit.drafts.values import DraftFacts
+
+    Facts = Callable[..., DraftFacts]
+
+
+def plain(text: str) -> str:
+    return text
+
+
+# --- commits ---
+
+
+@pytest.mark.parametrize(
+    ("body", "branch", "wanted"),
+    [
+        ("Fixes #12", None, ("#12",)),
+        ("This closes a/b#3, and resolves: #4.", None, ("a/b#3", "#4")),
+        ("Fixes https://github.com/a/b/issues/5", None, ("https://github.com/a/b/issues/5",)),
+        ("See #12", None, ()),
+        ("", "fix/123-name", ("#123",)),
+        ("", "gh-77", ("#77",)),
+        ("", "release-1.2", ()),
+        ("Fixes #1", "gh-2", ("#1",)),
+    ],
+)
+def test_issues_come_from_the_commits_else_from_the_branch(
+    body: str, branch: str | None, wanted: tuple[str, ...]
+) -> None:
+    assert issues_of([Commit(subject="x", body=body)], branch) == wanted
+
+
+def test_the_title_is_the_first_subject_behind_the_templates_own() -> None:
+    commits = (Commit(subject="Count down"), Commit(subject="Count up"))
+    assert title_of(commits, "") == "Count down"
+    assert title_of(commits, "[BUG]") == "[BUG] Count down"
+    assert title_of(commits, "a whole title") == "Count down"
+    assert title_of((), "").startswith("TODO(author)")
+
+
+def test_trailers_and_lines_that_only_close_an_issue_are_not_quoted() -> None:
+    body = "Why.\n\nFixes #12\nSigned-off-by: A <a@b>\nCo-authored-by: B <b@c>\n"
+    assert summary_lines([Commit(subject="x", body=body)], 5) == (["Why."], [])
+
+
+def test_a_long_message_is_folded() -> None:
+    shown, rest = summary_lines([Commit(subject="x", body="a\nb\nc")], 2)
+    assert (shown, rest) == (["a", "b"], ["a", "b", "c"])
+
+
+def test_several_commits_are_listed_by_subject() -> None:
+    commits = [Commit(subject=f"s{n}", body="b" if n == 0 else "") for n in range(4)]
+    shown, rest = summary_lines(commits, 3)
+    assert shown == ["- s0", "- s1", "- and 2 more commits"]
+    assert rest[:3] == ["- s2", "- s3", ""]
+
+
+def test_a_message_cannot_tick_a_box_nor_open_a_comment() -> None:
+    commit = Commit(subject="x", body="- [x] tested\na <!-- b\n`<!--` c <details>")
+    assert summary_lines([commit], 5)[0] == [
+        "- \\[x] tested",
+        "a &lt;!-- b",
+        "`<!--` c &lt;details>",
+    ]
+
+
+# --- owners ---
+
+
+def test_the_last_line_that_matches_names_the_owners() -> None:
+    text = "* @all\n/docs/ @docs # note\n*.cu @gpu @cuda\nsrc/a/* @a\n/build/ \n"
+    paths = ["x.py", "docs/a/b.md", "k/x.cu", "src/a/x.py", "src/a/b/x.py", "build/x", "y/docs/z"]
+    assert read_owners(text, paths) == {
+        "x.py": ("@all",),
+        "docs/a/b.md": ("@docs",),
+        "k/x.cu": ("@gpu", "@cuda"),
+        "src/a/x.py": ("@a",),
+        "src/a/b/x.py": ("@all",),
+        "y/docs/z": ("@all",),
+    }
+
+
+# --- the public API ---
+
+
+def api(before: str, after: str | None, path: str = "src/p/m.py") -> Api:
+    return compare_api([(path, before.encode(), None if after is None else after.encode())])
+
+
+def test_a_name_that_goes_breaks_and_its_methods_are_not_said_twice() -> None:
+    found = api("class A:\n    def f(self): pass\ndef g(): pass\n", "def h(): pass\n")
+    assert (found.removed, found.added) == (("p.m.A", "p.m.g"), ("p.m.h",))
+
+
+def test_private_names_and_modules_are_nobodys_business() -> None:
+    assert api("def _f(): pass\n", "") == Api()
+    assert api("def f(): pass\n", None, "src/p/_m.py") == Api()
+
+
+def test_a_new_file_is_a_new_module() -> None:
+    found = compare_api([("p/__init__.py", None, b"def f(): pass\n")])
+    assert found == Api(modules=("p",))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_break"),
+    [
+        ("a", "a, b=1", False),
+        ("a", "a, b", True),
+        ("a, b=1", "a, *, b=1", True),
+        ("a", "b", True),
+        ("a, /", "b, /", False),
+        ("a", "*args, **kwargs", False),
+        ("a, b", "b, a", True),
+        ("a=1", "a", True),
+        ("*, a=1", "*, a=2", False),
+        ("*, a=1", "", True),
+        ("*args", "", True),
+        ("**kw", "a=1", True),
+        ("a", "a, *, b", True),
+    ],
+)
+def test_a_signature_breaks_where_some_call_of_it_does(
+    before: str, after: str, *, is_break: bool
+) -> None:
+    found = api(f"def f({before}): pass\n", f"def f({after}): pass\n")
+    assert bool(found.altered) is is_break
+
+
+def test_the_reviews_word_on_the_api_is_taken_over() -> None:
+    review = Review(
+        tree="t",
+        base="b",
+        rules=("api",),
+        remarks=(
+            Remark(code="api.removed", severity=Severity.WARNING, text="x", subject="p.f"),
+            Remark(code="api.added", severity=Severity.NOTE, text="y", subject="p.g"),
+            Remark(code="api.parameter", severity=Severity.WARNING, text="p.h takes no a"),
+            Remark(code="docs.stale", severity=Severity.WARNING, text="z"),
+        ),
+    )
+    wanted = Api(added=("p.g",), removed=("p.f",), altered=("p.h takes no a",))
+    assert api_of_review(review) == wanted
+
+
+# --- runs ---
+
+
+def view(
+    name: str,
+    *,
+    tree: str = "t",
+    exit_code: int = 0,
+    why_none: str = "narrow",
+    roles: str = "tests",
+) -> RunView:
+    steps = tuple(RunStep(id=f"{it}.1", role=it, outcome="passed") for it in roles.split())
+    return RunView(
+        name=name,
+        state="passed" if exit_code == 0 else "failed",
+        exit=exit_code,
+        target=RunTarget(tree=tree),
+        base=RunBase(commit="b"),
+        steps=steps,
+        evidence={"tree": tree, "why_none": why_none},
+    )
+
+
+def chosen(*runs: RunView) -> str:
+    found = choose_run(runs, tree="t", base="b", snapshot="t")
+    return found.name if found else ""
+
+
+def test_the_run_of_this_tree_is_chosen() -> None:
+    assert chosen(view("1"), view("2", tree="u")) == "1"
+    assert chosen(view("1", tree="v"), view("2", tree="u")) == "2"
+    assert chosen() == ""
+
+
+def test_a_whole_green_run_says_more_than_a_narrow_one_after_it() -> None:
+    assert chosen(view("1", why_none=""), view("2")) == "1"
+    assert chosen(view("1", roles="lint tests build"), view("2", roles="bench")) == "1"
+
+
+def test_a_failure_after_a_green_run_is_the_last_word() -> None:
+    assert chosen(view("1", why_none=""), view("2", exit_code=1)) == "2"
+
+
+def test_what_differs_is_said() -> None:
+    base = Base(ref="r", commit="c" * 40, tree="x", how="")
+    assert why_stale(view("1"), tree="u", base=base, snapshot="u") == (
+        "the run 1 tested tree t, this is u",
+        "its base was b, now it is ccccccc",
+    )
+    same = msgspec.structs.replace(base, commit="b")
+    assert why_stale(view("1"), tree="t", base=same, snapshot="t") == ()
+
+
+# --- what answers a box ---
+
+
+def test_no_evidence_answers_for_another_tree(facts: Facts) -> None:
+    found = facts("fix-without-test", stale=("x",))
+    names = ("tests", "build", "lint", "docs", "changelog", "dco", "merges", "api", "step:lint")
+    assert not any(answer(name, found).ok for name in names)
+
+
+def test_a_step_that_was_cut_or_did_not_run_ticks_nothing(facts: Facts) -> None:
+    found = facts("fix-without-test")
+    steps = tuple(msgspec.structs.replace(it, cut="out of time") for it in found.run.steps)
+    cut = msgspec.structs.replace(found, run=msgspec.structs.replace(found.run, steps=steps))
+    none = msgspec.structs.replace(found, run=msgspec.structs.replace(found.run, steps=()))
+    for name in ("tests", "build", "lint", "docs", "step:lint.1"):
+        assert answer(name, found).ok
+        assert not answer(name, cut).ok
+        assert not answer(name, none).ok
+
+
+def test_what_fails_on_the_base_as_well_is_no_new_failure_but_no_pass(facts: Facts) -> None:
+    found = facts("fix-with-test")
+    assert answer("tests", found).ok
+    assert "1 failing on the base too" in answer("tests", found).why
+    assert not answer("step:tests", found).ok
+
+
+@pytest.mark.parametrize("label", ["new", "flaky", "unknown"])
+def test_any_other_failure_ticks_nothing(facts: Facts, label: str) -> None:
+    found = facts("fix-with-test")
+    failures = tuple(msgspec.structs.replace(it, label=label) for it in found.run.failures)
+    run = msgspec.structs.replace(found.run, failures=failures)
+    assert not answer("tests", msgspec.structs.replace(found, run=run)).ok
+
+
+def test_tests_that_the_budget_cut_are_not_passed_over(facts: Facts) -> None:
+    found = facts("fix-without-test")
+    run = msgspec.structs.replace(found.run, budget_cut=("tests/test_a.py",))
+    assert not answer("tests", msgspec.structs.replace(found, run=run)).ok
+    assert "- Affected, but not run: `tests/test_a.py`." in lines_on_tests(
+        msgspec.structs.replace(found, run=run), 5
+    )
+
+
+def test_an_unsure_benchmark_is_no_tick(facts: Facts) -> None:
+    found = facts("performance")
+    assert not answer("bench", found).ok
+    comparison = found.comparison
+    assert comparison is not None
+    sure = msgspec.structs.replace(
+        comparison.measured,
+        results=tuple(it for it in comparison.measured.results if it.word != "unsure"),
+    )
+    better = msgspec.structs.replace(comparison, measured=sure)
+    assert answer("bench", msgspec.structs.replace(found, comparison=better)).ok
+
+
+def test_commits_are_signed_off_all_or_not(facts: Facts) -> None:
+    assert not answer("dco", facts("api-break")).ok
+    assert answer("dco", facts("image-change")).ok
+    assert not answer("dco", facts("image-change", commits=())).ok
+
+
+def test_evidence_has_known_names() -> None:
+    assert is_evidence("step:lint")
+    assert is_evidence("none")
+    assert not is_evidence("step:")
+    assert not is_evidence("magic")
+
+
+# --- what cannot be seen here ---
+
+
+def cell(
+    name: str, state: CellState = CellState.REPLAYED, reason: str = "", **axes: str
+) -> JobCell:
+    return JobCell(
+        id=name, workflow="ci.yml", state=state, reason=reason, role="tests", axes=dict(axes)
+    )
+
+
+def test_other_platforms_and_interpreters_are_named(facts: Facts) -> None:
+    lacks = CellState.NOT_REPLAYED
+    cells = (
+        cell("a", python="3.11"),
+        cell("b", python="3.9"),
+        cell("c", python="3.10"),
+        cell("d", lacks, "runs-on: windows-latest", python="3.11"),
+        cell("e", lacks, "runs-on: windows-2022", python="3.11"),
+        cell("f", lacks, "needs a gpu"),
+        cell("g", CellState.FILTERED, "windows"),
+        cell("h", toxenv="py312", other="3.7"),
+        cell("i", python="pypy-3.10"),
+    )
+    run = facts("fix-without-test").run
+    assert not_verified(cells, run) == (
+        "Windows (2 jobs)",
+        "GPU (1 job)",
+        "Python 3.9, 3.10, 3.12, PyPy 3.10",
+    )
+    replayed = msgspec.structs.replace(run, matrix={"exit": 0, "cells": ["b", "c", "h", "i"]})
+    assert not_verified(cells[:3], replayed) == ()
+
+
+def test_warnings_of_the_review_are_told_and_what_it_could_not_see(facts: Facts) -> None:
+    review = Review(
+        tree="t",
+        base="b",
+        rules=("pins",),
+        remarks=(
+            Remark(
+                code="pins.floating",
+                severity=Severity.WARNING,
+                text="pytest floats",
+                file="r.txt",
+                line=1,
+            ),
+            Remark(code="x.y", severity=Severity.NOTE, text="a note"),
+        ),
+        unchecked=(Unchecked(rule="audit", what="pip-audit", why="no network"),),
+    )
+    assert review_lines(facts("image-change", review=review), 3)[3:] == [
+        "- warning: pytest floats (`r.txt:1`)",
+        "- not checked: pip-audit: no network",
+    ]
+
+
+# --- RFC ---
+
+
+def test_a_break_with_another_signal_needs_an_rfc(facts: Facts) -> None:
+    found = facts("api-break")
+    assert judge_rfc(found)[0] is Level.SUGGESTED
+    more = msgspec.structs.replace(found, requirements=("numpy",))
+    assert judge_rfc(more)[0] is Level.NEEDED
+    asked = msgspec.structs.replace(found, asked=Asked(rfc_needed=("api-break",)))
+    assert judge_rfc(asked)[0] is Level.NEEDED
+
+
+@pytest.mark.parametrize(
+    ("changed", "wanted"),
+    [
+        ({"requirements": ("numpy",)}, "new dependencies: `numpy`"),
+        ({"api": Api(modules=("p.new",))}, "new public modules: `p.new`"),
+        ({"api": Api(added=("a", "b", "c", "d", "e"))}, "5 new public names"),
+        ({"owners": {"a": ("@a",), "b": ("@b",), "c": ("@c",)}}, "3 groups of owners must agree"),
+    ],
+)
+def test_one_signal_suggests_an_rfc(facts: Facts, changed: dict[str, object], wanted: str) -> None:
+    level, reasons = judge_rfc(facts("fix-without-test", **changed))
+    assert (level, reasons) == (Level.SUGGESTED, (wanted,))
+
+
+def test_facts_stand_under_the_headings_of_the_projects_own_template(facts: Facts) -> None:
+    template = Template(
+        path="0000-template.md",
+        text="# Title\n\n## Summary\n\n## Detailed design\n\n## Drawbacks\n",
+    )
+    text = draft_rfc(facts("api-break"), template, "", plain)
+    design = text.index("## Detailed design")
+    assert design < text.index("`attr.validators.le` removed", design) < text.index("## Drawbacks")
+    assert "TODO(author)" in text
+
+
+# --- what the project asks for ---
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ({"pyproject.toml": '[tool.towncrier]\ndirectory = "docs/news"\n'}, ("docs/news/*",)),
+        ({"changelog.d/x.md": "", "CHANGELOG.md": ""}, ("changelog.d/*",)),
+        ({"releasenotes/notes/x.yaml": ""}, ("releasenotes/notes/*",)),
+        ({"CHANGES.rst": ""}, ("CHANGES.rst",)),
+        ({"src/CHANGES.rst": ""}, ()),
+        ({"pyproject.toml": "not = toml = x"}, ()),
+    ],
+)
+def test_changelog_entries_are_what_the_project_uses(
+    files: dict[str, str], wanted: tuple[str, ...]
+) -> None:
+    assert find_fragments(files, files.get) == wanted
+
+
+def test_sign_offs_are_asked_for_by_files() -> None:
+    text = {"CONTRIBUTING.md": "Use `git commit -s`."}
+    assert asks_sign_off(text, text.get)
+    assert asks_sign_off([".github/dco.yml"], lambda _: None)
+    assert not asks_sign_off(["CONTRIBUTING.md"], {"CONTRIBUTING.md": "Welcome"}.get)
+
+
+def test_where_a_proposal_goes_is_in_the_projects_files() -> None:
+    files = {
+        ".github/ISSUE_TEMPLATE/config.yml": "contact_links:\n- name: Ideas\n  url: https://x/d\n  about: Propose\n- name: Help\n  url: y\n  about: Ask\n",
+        ".github/DISCUSSION_TEMPLATE/rfc.yml": "",
+        ".github/ISSUE_TEMPLATE/feature_request.md": "",
+        ".github/ISSUE_TEMPLATE/bug.md": "",
+    }
+    assert rfc_places(files, files.get) == (
+        "Ideas: https://x/d",
+        "a discussion in the category rfc",
+        "an issue on the form feature_request.md",
+    )
+    broken = {
+        ".github/ISSUE_TEMPLATE/config.yml": "a: [",
+        ".github/ISSUE_TEMPLATE/config.yaml": "- x",
+    }
+    assert rfc_places(broken, broken.get) == ()
+
+
+def test_required_dependencies_are_compared_by_their_names() -> None:
+    text = '[project]\ndependencies = ["Foo_Bar>=1", "baz[x]; python_version<\'3\'"]\n'
+    assert required_names(text) == {"foo-bar", "baz"}
+    assert required_names(None) == frozenset()
+
+
+def test_sources_are_neither_tests_nor_documentation() -> None:
+    paths = (
+        "src/a.py",
+        "a.cpp",
+        "tests/x.py",
+        "src/test_a.py",
+        "docs/conf.py",
+        "README.md",
+        "conftest.py",
+    )
+    assert [path for path in paths if is_source(path)] == ["src/a.py", "a.cpp"]
