@@ -11,6 +11,7 @@ import msgspec
 from presubmit import convention
 from presubmit.change.diff import read_changed_files
 from presubmit.change.git import fields, git
+from presubmit.change.git import shown as names_in_words
 from presubmit.drafts.api import api_of_review, compare_api
 from presubmit.drafts.asked import asks_sign_off, find_fragments, required_names, rfc_places
 from presubmit.drafts.owners import PLACES, read_owners
@@ -54,6 +55,7 @@ def read_facts_of_draft(reading: Reading, run: str | None, shown: Shown) -> Draf
     files = _committed(reading)
     api = _api(reading, review)
     commits = read_commits(reading.repository, change.base.commit, change.target.commit)
+    stale = why_stale(view, tree=tree, base=change.base, snapshot=change.target.tree)
     facts = DraftFacts(
         branch=change.branch,
         commits=commits,
@@ -69,7 +71,7 @@ def read_facts_of_draft(reading: Reading, run: str | None, shown: Shown) -> Draf
         uncommitted=(*change.target.dirty, *change.target.untracked),
         owners=_owners(reading),
         run=view,
-        stale=why_stale(view, tree=tree, base=change.base, snapshot=change.target.tree),
+        stale=(*stale, *uncommitted(reading, tree)),
         comparison=comparison,
         review=review,
         api=api,
@@ -81,6 +83,19 @@ def read_facts_of_draft(reading: Reading, run: str | None, shown: Shown) -> Draf
         asked=_asked(reading),
     )
     return scrubbed(facts, shown)
+
+
+def uncommitted(reading: Reading, tree: str) -> tuple[str, ...]:
+    """Say what a push would not hold of the tree that was tested; where nothing is committed yet, there is no push."""
+    change = reading.change
+    head = change.target.commit
+    if head is None or head == change.base.commit:
+        return ()
+    pushed = git("rev-parse", f"{head}^{{tree}}", cwd=reading.repository.top)
+    if pushed.text.strip() == tree:
+        return ()
+    names = names_in_words((*change.target.dirty, *change.target.untracked))
+    return (f"not committed: {names}",)
 
 
 def scrubbed(facts: DraftFacts, shown: Shown) -> DraftFacts:

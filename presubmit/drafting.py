@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit import process
-from presubmit.draft_reading import read_facts_of_draft
+from presubmit.draft_reading import read_facts_of_draft, uncommitted
 from presubmit.drafts.checklist import draft_checklist
 from presubmit.drafts.commits import title_of
 from presubmit.drafts.fill import in_url, open_todos, read_state
@@ -178,6 +178,7 @@ def check_drafts(
     for name, text in found.items():
         state = read_state(text)
         why = "" if state is None else state.differs(tree, reading.change.base.commit)
+        why = why or "; ".join(uncommitted(reading, tree))
         if why or "\n> Stale: " in text:
             say(f"{FILES[name]}: stale: {why or 'its run tested another tree'}")
             code = ExitCode.STALE

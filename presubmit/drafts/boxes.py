@@ -23,6 +23,9 @@ _PROMISE: Final = re.compile(
     r"(?i)\b(I|we|my|agree|acknowledge|read|contribut\w+ guide\w*|code of conduct|CLA|licen[cs]e|polic(?:y|ies))\b"
 )
 # What a template's box says, and what of a run answers it. A box that a person promises something with is none.
+_TOOLS: Final = re.compile(
+    r"\b(pre-commit|lintrunner|ruff|flake8|black|isort|pylint|mypy|pyright|clang-format)\b"
+)
 _WORDS: Final = (
     (
         re.compile(r"(?i)\b(pre-commit|lintrunner|ruff|flake8|black|lint(?:er|ers|ing)?)\b"),
@@ -117,12 +120,21 @@ def answer_boxes(text: str, facts: DraftFacts) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _tools_not_run(text: str, facts: DraftFacts) -> list[str]:
+    """Give the tools that a box names and that no step of the run is."""
+    ran = {word for step in facts.run.steps for word in step.command[:3]}
+    return [it for it in dict.fromkeys(_TOOLS.findall(text.lower())) if it not in ran]
+
+
 def answer_to(text: str, evidence: str, facts: DraftFacts) -> Answer:
     """Answer one box; one that speaks of everything is the author's where less than that was looked at."""
     given = answer(evidence, facts)
     narrow = evidence == "tests-added" or (
         evidence in {"step:tests", "tests"} and facts.run.selection.mode != "all"
     )
+    missing = _tools_not_run(text, facts) if evidence == "step:lint" else []
+    if given.ok and missing:
+        return given.but(f"`{missing[0]}` itself was not run; {given.why} passed")
     if given.ok and narrow and _EVERYTHING.search(text):
         return given.but(f"{given.why}; the rest is yours to say")
     return given

@@ -90,6 +90,11 @@ def visible_lines(text: str) -> int:
     return sum(1 for line in shown.splitlines() if line.strip())
 
 
+def visible_in_blocks(text: str) -> int:
+    """Count the visible lines of our blocks."""
+    return sum(visible_lines(found["inner"]) for found in _BLOCK.finditer(text))
+
+
 def open_todos(text: str) -> tuple[str, ...]:
     """Give what only a person can say and nobody has said yet: TODO lines, and issue numbers that are none."""
     shown = _COMMENT.sub(r"\1", text)

@@ -17,7 +17,7 @@ from presubmit.drafts.fill import (
     in_url,
     refill,
     state_line,
-    visible_lines,
+    visible_in_blocks,
     with_issue,
 )
 from presubmit.drafts.tested import lines_on_tests, performance_lines, review_lines
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from presubmit.drafts.template import Template
     from presubmit.drafts.values import DraftFacts
 
-MOST_VISIBLE: Final = 25
+_MOST_OURS: Final = 20
+"""Visible lines within our blocks; with the headings of our own template that makes 25."""
 _WHY: Final = f"{TODO}: why this change: what was wrong or missing, and for whom."
 _OWN: Final = ("summary", "changes", "tested", "performance", "review", "checklist", "environment")
 _HEADINGS: Final = {
@@ -52,14 +53,9 @@ def draft_pr(
     most = 5
     while True:
         filled = answer_boxes(refill(text, blocks_of(facts, most), shown), facts)
-        if most == 1 or _ours(filled, template) <= MOST_VISIBLE:
+        if most == 1 or visible_in_blocks(filled) <= _MOST_OURS:
             return filled
         most -= 1
-
-
-def _ours(text: str, template: Template | None) -> int:
-    """Count the visible lines, those of the project's own template apart."""
-    return visible_lines(text) - (visible_lines(template.text) if template else 0)
 
 
 def _own(facts: DraftFacts) -> str:

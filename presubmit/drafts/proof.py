@@ -63,6 +63,8 @@ def _steps(name: str, facts: DraftFacts) -> Answer:
             return Answer(ok=False, why=f"{step.id}: {what_came(step)}")
     if facts.run.state not in {"passed", "failed", "incomplete", "nothing"}:
         return Answer(ok=False, why=f"the run is {facts.run.state}")
+    if name == "lint" and not any(step.command for step in steps):
+        return Answer(ok=False, why="only the syntax was checked")
     return Answer(ok=True, why=_whole(name, steps))
 
 
@@ -70,10 +72,13 @@ def _whole(name: str, steps: tuple[RunStep, ...]) -> str:
     passed = sum(step.counts.passed for step in steps)
     if name == "tests" and passed:
         return f"{passed} passed"
-    return listed([_tool(step) for step in steps], most=4)
+    return listed(list(dict.fromkeys(_tool(step) for step in steps)), most=4)
 
 
 def _tool(step: RunStep) -> str:
+    """Name what was run: a linter by itself, another step by its id."""
+    if step.role == "lint":
+        return f"`{step.command[0]}`" if step.command else "syntax"
     return f"`{step.id}`"
 
 
@@ -98,7 +103,7 @@ def _tests(facts: DraftFacts) -> Answer:  # noqa: PLR0911 - one line a reason
     steps = steps_of("tests", facts)
     run = facts.run
     if not steps:
-        why = "no test is affected" if run.selection.mode == "none" else "not run"
+        why = "n/a: no test is affected" if run.selection.mode == "none" else "not run"
         return Answer(ok=False, why=why)
     own = [it for it in run.failures if it.step in {step.id for step in steps}]
     new = [it for it in own if it.label != "on_base"]

@@ -106,7 +106,7 @@ def _failures(facts: DraftFacts, label: str, title: str, most: int) -> list[str]
     """Name failures of one class; whose they are is part of every line."""
     found = [it for it in facts.run.failures if it.label == label]
     lines = [f"- {title}: {_failure(it)}" for it in found]
-    return at_most(lines, most, what=f"{label.replace('_', ' ')}")
+    return at_most(lines, max(most, 2), what=f"{label.replace('_', ' ')}")
 
 
 def _failure(failure: RunFailure) -> str:

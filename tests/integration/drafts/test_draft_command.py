@@ -61,7 +61,7 @@ def store_run(repo: Repo, name: str, **changed: Any) -> Path:
             "id": f"{role}.1",
             "role": role,
             "outcome": "passed",
-            "command": ["tool"],
+            "command": ["ruff"],
             "counts": {"passed": 3},
         }
         for role in ("lint", "build", "tests", "docs")
@@ -143,6 +143,28 @@ def test_an_edited_tree_clears_every_box(repo: Repo, capsys: pytest.CaptureFixtu
     assert not TICKED.search(text)
     assert "> Stale: the run 1 tested tree" in text
     assert draft("pr", "--check") == 5
+
+
+def test_what_is_tested_but_not_committed_ticks_nothing(
+    repo: Repo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repo.write({"pkg/__init__.py": "x = 1\n"})
+    store_run(repo, "1")
+    assert draft("pr") == 5
+    assert "STALE: not committed: pkg/__init__.py" in capsys.readouterr().out
+    assert not TICKED.search(pull_request(repo).read_text())
+    repo.commit(message="Count x")
+    assert draft("pr") == 0
+    assert TICKED.search(pull_request(repo).read_text())
+
+
+def test_before_the_first_commit_the_worktree_is_the_change(repo: Repo) -> None:
+    repo.git("reset", "-q", "--soft", "upstream/main")
+    store_run(repo, "1")
+    assert draft("pr") == 0
+    text = pull_request(repo).read_text()
+    assert TICKED.search(text)
+    assert "TODO(author): why this change" in text
 
 
 def test_another_base_clears_every_box_too(repo: Repo) -> None:
@@ -235,7 +257,7 @@ def test_a_box_of_the_configuration_is_answered_by_its_step(repo: Repo) -> None:
     repo.commit({"presubmit.toml": item}, message="Configure")
     store_run(repo, "1")
     assert draft("pr") == 0
-    assert "- [x] ran the checks — `lint.1`" in pull_request(repo).read_text()
+    assert "- [x] ran the checks — `ruff`" in pull_request(repo).read_text()
 
 
 def test_evidence_that_there_is_none_of_is_a_mistake(

@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from presubmit.bench.values import Word
 from presubmit.draft_reading import is_source
 from presubmit.drafts.api import api_of_review, compare_api
 from presubmit.drafts.asked import asks_sign_off, find_fragments, required_names, rfc_places
+from presubmit.drafts.checklist import draft_checklist
 from presubmit.drafts.commits import issues_of, summary_lines, title_of
+from presubmit.drafts.environment import environment_lines
 from presubmit.drafts.owners import read_owners
+from presubmit.drafts.pr import draft_pr
 from presubmit.drafts.proof import answer, is_evidence
 from presubmit.drafts.rfc import draft_rfc
 from presubmit.drafts.rfc_verdict import Level, judge_rfc
 from presubmit.drafts.runs import choose_run, why_stale
 from presubmit.drafts.template import Template
-from presubmit.drafts.tested import lines_on_tests, not_verified, review_lines
-from presubmit.drafts.values import Api, Asked, Commit, RunBase, RunStep, RunTarget, RunView
+from presubmit.drafts.tested import lines_on_tests, not_verified, performance_lines, review_lines
+from presubmit.drafts.values import Api, Asked, Commit, Item, RunBase, RunStep, RunTarget, RunView
 from presubmit.review.values import Remark, Review, Severity, Unchecked
 from presubmit.upstream.cells import CellState, JobCell
-from presubmit.values import Base
+from presubmit.values import Base, FileStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -450,3 +454,89 @@ def test_sources_are_neither_tests_nor_documentation() -> None:
         "conftest.py",
     )
     assert [path for path in paths if is_source(path)] == ["src/a.py", "a.cpp"]
+
+
+# --- small ends ---
+
+
+def test_a_container_is_named_with_its_digest_and_what_was_not_tracked(facts: Facts) -> None:
+    found = facts("fix-without-test")
+    run = msgspec.structs.replace(
+        found.run,
+        environment={"kind": "container", "image": "devel", "image_id": "sha256:" + "ab" * 32},
+        target=msgspec.structs.replace(found.run.target, untracked=("a.py",)),
+    )
+    lines = environment_lines(msgspec.structs.replace(found, run=run))
+    assert any("in image `devel` `sha256:abababababab`" in line for line in lines)
+    assert "- untracked files were there: `a.py`" in lines
+
+
+def test_an_item_of_nobodys_evidence_is_a_plain_box(facts: Facts) -> None:
+    item = Item(id="cla", text="CLA signed", evidence="none")
+    found = facts("fix-without-test", asked=Asked(items=(item,)))
+    assert "- [ ] CLA signed" in draft_checklist(found, "", "", plain)
+
+
+def test_a_file_that_is_no_python_has_no_names() -> None:
+    assert compare_api([("p/a.py", b"def f(:\n", b"def g(:\n")]) == Api()
+
+
+def test_other_files_that_others_must_agree_to_suggest_an_rfc(facts: Facts) -> None:
+    files = facts("fix-without-test").files
+    added = msgspec.structs.replace(files[0], path="meson.build", status=FileStatus.ADDED)
+    schema = msgspec.structs.replace(files[0], path="aten/native_functions.yaml")
+    level, reasons = judge_rfc(facts("fix-without-test", files=(added, schema)))
+    assert level is Level.SUGGESTED
+    assert reasons == ("another build system: `meson.build`", "an operator's schema changes")
+
+
+def test_documentation_that_changes_is_what_is_taught(facts: Facts) -> None:
+    text = draft_rfc(facts("docs-only"), None, "", plain)
+    assert "Documentation that the change touches: `docs/comparison.md`." in text
+
+
+def test_a_run_that_did_not_end_is_none(facts: Facts) -> None:
+    found = facts("fix-without-test")
+    dead = msgspec.structs.replace(found.run, state="interrupted")
+    base = msgspec.structs.replace(found.base, commit=dead.base.commit)
+    why = why_stale(dead, tree=dead.target.tree, base=base, snapshot=dead.target.tree)
+    assert why == ("the run is interrupted",)
+    for name in ("tests", "build"):
+        assert not answer(name, msgspec.structs.replace(found, run=dead)).ok
+
+
+def test_failures_that_nobody_has_classed_tick_nothing(facts: Facts) -> None:
+    found = facts("fix-with-test")
+    run = msgspec.structs.replace(found.run, failures=())
+    assert answer("tests", msgspec.structs.replace(found, run=run)).why == (
+        "failures were not classed"
+    )
+
+
+def test_new_names_and_dependencies_are_part_of_what_changes(facts: Facts) -> None:
+    found = facts("fix-without-test", api=Api(added=("p.f",)), requirements=("numpy",))
+    text = draft_pr(found, None, "", plain)
+    assert "- New public names: `p.f`" in text
+    assert "- New dependencies: `numpy`" in text
+
+
+def test_what_is_not_known_is_no_tick(facts: Facts) -> None:
+    found = facts("fix-without-test", merges=None, asked=Asked(), uncommitted=("a.py",))
+    assert answer("merges", found).why == "not known"
+    assert answer("changelog", found).why.startswith("n/a")
+    assert answer("files", found).why == "not committed: `a.py`"
+    assert answer("magic", found).why == "no evidence is called magic"
+
+
+def test_benchmarks_that_are_all_the_same_need_no_table(facts: Facts) -> None:
+    comparison = facts("performance").comparison
+    assert comparison is not None
+    results = tuple(
+        msgspec.structs.replace(it, word=Word.SAME) for it in comparison.measured.results
+    )
+    measured = msgspec.structs.replace(comparison.measured, results=results)
+    same = msgspec.structs.replace(comparison, measured=measured)
+    assert performance_lines(facts("performance", comparison=same), 3) == [
+        "",
+        "Performance, base against head: 2 same.",
+    ]

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from presubmit.drafts.checklist import draft_checklist
@@ -18,6 +19,7 @@ from presubmit.drafts.pr import draft_pr, state_lines
 from presubmit.drafts.rfc import draft_rfc
 from presubmit.drafts.rfc_verdict import Level, judge_rfc
 from presubmit.drafts.template import read_template
+from presubmit.drafts.values import Commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +84,25 @@ def test_a_reader_sees_25_lines_at_the_most(name: str, facts: Facts) -> None:
     assert visible_lines(text) <= 25
 
 
+def test_a_run_full_of_failures_is_cut_to_what_a_reader_sees(facts: Facts) -> None:
+    found = facts("api-break")
+    failure = found.run.failures[0]
+    many = tuple(
+        msgspec.structs.replace(failure, subject=f"tests/test_{n}.py::test_x", label=label)
+        for n in range(40)
+        for label in ("new", "flaky", "unknown", "on_base")
+    )
+    paths = tuple(
+        msgspec.structs.replace(found.files[0], path=f"area{n}/deep/a.py") for n in range(40)
+    )
+    commits = tuple(Commit(subject=f"Change {n}", body="Why") for n in range(30))
+    run = msgspec.structs.replace(found.run, failures=many)
+    full = msgspec.structs.replace(found, run=run, files=paths, commits=commits)
+    text = draft_pr(full, None, "", plain)
+    assert visible_lines(text) <= 25
+    assert "more" in text
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_only_the_break_of_the_api_has_an_rfc_suggested(name: str, facts: Facts) -> None:
     wanted = Level.SUGGESTED if name == "api-break" else Level.NOT_NEEDED
@@ -91,7 +112,7 @@ def test_only_the_break_of_the_api_has_an_rfc_suggested(name: str, facts: Facts)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_draft_written_again_is_the_same(name: str, facts: Facts) -> None:
     first = draft_pr(facts(name), template_of(name), "", plain)
-    assert draft_pr(facts(name), template_of(name), first, plain) == first
+    assert draft_pr(facts(name), None, first, plain) == first
 
 
 @pytest.mark.parametrize("name", CHANGES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from presubmit.drafts.boxes import answer_boxes, evidence_for, first_boxes
@@ -137,9 +138,26 @@ def test_a_bare_box_is_ticked_by_its_step_with_the_reason(
 ) -> None:
     boxes = first_boxes("[ ] ran ruff\n", ())
     assert answer_boxes(boxes, facts("performance")) == (
-        "[x] ran ruff <!-- presubmit:box step:lint --> — `lint.1`, `lint.2`\n"
+        "[x] ran ruff <!-- presubmit:box step:lint --> — syntax, `ruff`\n"
     )
     assert "[ ] ran ruff" in answer_boxes(boxes, facts("api-break"))
+
+
+def test_another_linter_is_not_the_one_that_the_box_names(
+    facts: Callable[..., DraftFacts],
+) -> None:
+    boxes = first_boxes("[ ] ran `lintrunner -a`\n", ())
+    assert answer_boxes(boxes, facts("performance")) == (
+        "[ ] ran `lintrunner -a` <!-- presubmit:box step:lint -->"
+        " — `lintrunner` itself was not run; syntax, `ruff` passed\n"
+    )
+
+
+def test_a_look_at_the_syntax_is_no_lint(facts: Callable[..., DraftFacts]) -> None:
+    found = facts("performance")
+    run = msgspec.structs.replace(found.run, steps=found.run.steps[:1])
+    only = msgspec.structs.replace(found, run=run)
+    assert "[ ] Lint passes" in answer_boxes(first_boxes("- [ ] Lint passes\n", ()), only)
 
 
 def test_all_tests_pass_is_not_said_by_some_of_them(facts: Callable[..., DraftFacts]) -> None:
