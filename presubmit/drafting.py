@@ -206,8 +206,10 @@ def _command(
     found = find_templates(head.modes)
     asked = options.template or (found[0] if len(found) == 1 else "")
     template = choose_template(found, asked, head.text) if asked else None
+    path = Path(reading.change.top) / OWN / "last" / "draft" / FILES["pr"]
+    body = os.path.relpath(path, options.run_options.start)
     title = shown(title_of(facts.commits, template.title if template else ""))
-    return f"gh pr create --title {shlex.quote(title)} --body-file {OWN}/last/draft/{FILES['pr']}"
+    return f"gh pr create --title {shlex.quote(title)} --body-file {shlex.quote(body)}"
 
 
 def _relative(path: Path, top: Path) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from presubmit.change.definitions import read_definitions
 from presubmit.drafts.values import Api
+from presubmit.report.escape import for_code
 from presubmit.review.values import Severity
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def compare_api(files: Iterable[tuple[str, bytes | None, bytes | None]]) -> Api:
             if breaks(one.args, two.args):
                 last = name.rpartition(".")[2]
                 altered.append(
-                    f"`{module}.{name}({ast.unparse(one.args)})` is now `{last}({ast.unparse(two.args)})`"
+                    f"{for_code(f'{module}.{name}({ast.unparse(one.args)})')} is now"
+                    f" {for_code(f'{last}({ast.unparse(two.args)})')}"
                 )
     return Api(
         added=tuple(sorted(added)),

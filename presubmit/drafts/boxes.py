@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from presubmit.drafts.fill import harmless
 from presubmit.drafts.proof import answer
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def answer_boxes(text: str, facts: DraftFacts) -> str:
             continue
         given = answer_to(ours["text"], ours["evidence"], facts)
         mark = f"<!-- presubmit:box {ours['evidence']} -->"
-        why = f" — {given.why}" if given.why else ""
+        why = f" — {harmless(given.why)}" if given.why else ""
         tick = "x" if given.ok else " "
         lines.append(f"{found['head']}[{tick}]{ours['text']} {mark}{why}")
     return "\n".join(lines) + "\n"

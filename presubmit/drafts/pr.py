@@ -14,6 +14,7 @@ from presubmit.drafts.fill import (
     TODO,
     DraftState,
     block,
+    harmless,
     in_url,
     refill,
     state_line,
@@ -76,7 +77,8 @@ def _own(facts: DraftFacts) -> str:
 def _on_template(template: Template, facts: DraftFacts) -> str:
     """Put our blocks under the template's headings that ask for them, the others at its end."""
     text = first_boxes(
-        with_issue(template.text, issues_of(facts.commits, facts.branch)), facts.asked.items
+        with_issue(harmless(template.text), issues_of(facts.commits, facts.branch)),
+        facts.asked.items,
     )
     lines, placed = [], set[str]()
     for line in text.splitlines():

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from presubmit.bench.outcome import in_words
 from presubmit.bench.values import Word
-from presubmit.drafts.text import listed
+from presubmit.drafts.text import in_text, listed
+from presubmit.report.escape import for_code, one_line
 from presubmit.values import FileStatus, Value, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from presubmit.drafts.values import DraftFacts, RunStep
+
+_LONGEST: Final = 100
 
 
 class Answer(Value, frozen=True, kw_only=True):
@@ -78,8 +81,8 @@ def _whole(name: str, steps: tuple[RunStep, ...]) -> str:
 def _tool(step: RunStep) -> str:
     """Name what was run: a linter by itself, another step by its id."""
     if step.role == "lint":
-        return f"`{step.command[0]}`" if step.command else "syntax"
-    return f"`{step.id}`"
+        return for_code(step.command[0]) if step.command else "syntax"
+    return for_code(step.id)
 
 
 def what_came(step: RunStep) -> str:
@@ -94,8 +97,9 @@ def what_came(step: RunStep) -> str:
         )
         if number
     ]
-    words = ", ".join(parts) if parts and step.role == "tests" else (step.reason or step.outcome)
-    return f"{words} (cut: {step.cut})" if step.cut else words
+    reason = in_text(one_line(step.reason, _LONGEST)) or step.outcome
+    words = ", ".join(parts) if parts and step.role == "tests" else reason
+    return f"{words} (cut: {in_text(one_line(step.cut, _LONGEST))})" if step.cut else words
 
 
 def _tests(facts: DraftFacts) -> Answer:  # noqa: PLR0911 - one line a reason
@@ -110,7 +114,7 @@ def _tests(facts: DraftFacts) -> Answer:  # noqa: PLR0911 - one line a reason
     if new:
         return Answer(
             ok=False,
-            why=f"{counted(len(new), 'failure')}: {listed([f'`{it.subject}`' for it in new], most=2)}",
+            why=f"{counted(len(new), 'failure')}: {listed([for_code(it.subject) for it in new], most=2)}",
         )
     lost = next((it for it in steps if it.cut or it.outcome not in {"passed", "failed"}), None)
     if lost is not None:
@@ -159,8 +163,8 @@ def _changelog(facts: DraftFacts) -> Answer:
         and any(fnmatchcase(file.path, pattern) for pattern in patterns)
     ]
     if not found:
-        return Answer(ok=False, why=f"no file of `{patterns[0]}` changes")
-    return Answer(ok=True, why=listed([f"`{path}`" for path in found], most=2))
+        return Answer(ok=False, why=f"no file of {for_code(patterns[0])} changes")
+    return Answer(ok=True, why=listed([for_code(path) for path in found], most=2))
 
 
 def _dco(facts: DraftFacts) -> Answer:
@@ -178,7 +182,7 @@ def _merges(facts: DraftFacts) -> Answer:
     if facts.merges is None:
         return Answer(ok=False, why="not known")
     behind = f" ({facts.base.behind} commits behind)" if facts.base.behind else ""
-    return Answer(ok=facts.merges, why=f"`{facts.base.ref}`{behind}")
+    return Answer(ok=facts.merges, why=f"{for_code(facts.base.ref)}{behind}")
 
 
 def _api(facts: DraftFacts) -> Answer:
@@ -203,7 +207,7 @@ def _intended(facts: DraftFacts) -> Answer:
     loose = [*facts.uncommitted]
     if loose:
         return Answer(
-            ok=False, why=f"not committed: {listed([f'`{it}`' for it in loose], most=3)}"
+            ok=False, why=f"not committed: {listed([for_code(it) for it in loose], most=3)}"
         )
     return Answer(ok=False, why=f"{counted(len(facts.files), 'file')}: yours to look through")
 

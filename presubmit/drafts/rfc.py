@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from presubmit.drafts.commits import issues_of, summary_lines, title_of
 from presubmit.drafts.environment import environment_lines
-from presubmit.drafts.fill import TODO, block, refill
+from presubmit.drafts.fill import TODO, block, harmless, refill
 from presubmit.drafts.pr import state_lines
 from presubmit.drafts.rfc_verdict import judge_rfc
 from presubmit.drafts.tested import performance_lines
@@ -91,7 +91,7 @@ def _own(facts: DraftFacts) -> str:
 
 def _on_template(template: Template) -> str:
     lines, placed = [block("state", ""), block("verdict", ""), ""], set[str]()
-    for line in template.text.splitlines():
+    for line in harmless(template.text).splitlines():
         lines.append(line)
         heading = _HEADING.match(line)
         if heading is None:

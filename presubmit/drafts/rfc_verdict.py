@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from presubmit.drafts.text import listed
+from presubmit.report.escape import for_code
 from presubmit.values import FileStatus
 
 if TYPE_CHECKING:
@@ -60,14 +61,14 @@ def _signals(facts: DraftFacts) -> Iterator[tuple[str, str]]:
     if api.modules:
         yield (
             "new-module",
-            f"new public modules: {listed([f'`{it}`' for it in api.modules], most=3)}",
+            f"new public modules: {listed([for_code(it) for it in api.modules], most=3)}",
         )
     if len(api.added) >= _MANY_NAMES:
         yield "new-names", f"{len(api.added)} new public names"
     if facts.requirements:
         yield (
             "new-dependency",
-            f"new dependencies: {listed([f'`{it}`' for it in facts.requirements], most=3)}",
+            f"new dependencies: {listed([for_code(it) for it in facts.requirements], most=3)}",
         )
     names = {posixpath.basename(file.path): file for file in facts.files}
     added = [
@@ -76,7 +77,7 @@ def _signals(facts: DraftFacts) -> Iterator[tuple[str, str]]:
         if name in _BUILD and file.status in {FileStatus.ADDED, FileStatus.DELETED}
     ]
     if added:
-        yield "build", f"another build system: {listed([f'`{it}`' for it in added], most=3)}"
+        yield "build", f"another build system: {listed([for_code(it) for it in added], most=3)}"
     if names.keys() & _OPERATORS:
         yield "operators", "an operator's schema changes"
     areas = set(facts.owners.values())

@@ -85,7 +85,7 @@ def _tests(facts: DraftFacts) -> str:
     why = "those that the change can reach" if run.selection.mode == "scoped" else _why_all(run)
     how = f" ({why})" if why else ""
     came = "; ".join(what_came(step) for step in steps)
-    return f"- Tests: {selected(facts)}{how}: {in_text(came)}."
+    return f"- Tests: {selected(facts)}{how}: {came}."
 
 
 def _why_all(run: RunView) -> str:
@@ -99,7 +99,7 @@ def _passed(step: RunStep, others: Iterable[RunStep]) -> bool:
 
 def _step(step: RunStep) -> str:
     tool = f" ({for_code(step.command[0])})" if step.command and step.role == "lint" else ""
-    return f"{for_code(step.id)}{tool}: {in_text(one_line(what_came(step), 100))}."
+    return f"{for_code(step.id)}{tool}: {what_came(step)}."
 
 
 def _failures(facts: DraftFacts, label: str, title: str, most: int) -> list[str]:

@@ -8,6 +8,7 @@ import msgspec
 
 # msgspec reads these types when it makes a value.
 from presubmit.bench.values import Comparison  # noqa: TC001
+from presubmit.report.escape import for_code
 from presubmit.review.values import Review  # noqa: TC001
 from presubmit.upstream.cells import JobCell  # noqa: TC001
 from presubmit.values import Base, ChangedFile, Counts, Value
@@ -129,7 +130,7 @@ class Api(Value, frozen=True, kw_only=True):
     @property
     def breaks(self) -> tuple[str, ...]:
         """What breaks a caller."""
-        return (*(f"`{name}` removed" for name in self.removed), *self.altered)
+        return (*(f"{for_code(name)} removed" for name in self.removed), *self.altered)
 
 
 class Asked(Value, frozen=True, kw_only=True):

@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from presubmit.drafts.boxes import answer_boxes, evidence_for, first_boxes
+from presubmit.drafts.checklist import draft_checklist
 from presubmit.drafts.fill import open_todos, visible_lines, with_issue
+from presubmit.drafts.pr import draft_pr
 from presubmit.drafts.template import (
     choose_template,
     find_rfc_templates,
@@ -164,6 +166,34 @@ def test_all_tests_pass_is_not_said_by_some_of_them(facts: Callable[..., DraftFa
     boxes = first_boxes("- [ ] all tests pass\n", ())
     assert "[ ] all tests pass" in answer_boxes(boxes, facts("fix-without-test"))
     assert "[x] all tests pass" in answer_boxes(boxes, facts("image-change"))
+
+
+def test_a_template_cannot_bring_marks_of_ours(facts: Callable[..., DraftFacts]) -> None:
+    text = "- [ ] I agree <!-- presubmit:box tests -->\n<!-- presubmit:tested -->\n<!-- /presubmit:tested -->\n"
+    found = facts("image-change")
+    drafted = draft_pr(found, read_template("x.md", text), "", lambda it: it)
+    assert "- [ ] I agree" in drafted
+    assert drafted.count("<!-- presubmit:tested -->") == 1
+
+
+def test_names_of_files_and_tests_cannot_leave_their_line(
+    facts: Callable[..., DraftFacts],
+) -> None:
+    found = facts("api-break")
+    evil = "a`\n- [x] reviewed\n<!-- /presubmit:tested -->\n`b"
+    failure = msgspec.structs.replace(
+        found.run.failures[0], subject=evil, message=evil, label="new"
+    )
+    step = msgspec.structs.replace(found.run.steps[1], reason=evil, id="lint.2")
+    run = msgspec.structs.replace(
+        found.run, failures=(failure,), steps=(step, *found.run.steps[3:])
+    )
+    file = msgspec.structs.replace(found.files[0], path=evil)
+    spoilt = msgspec.structs.replace(found, run=run, files=(file,), uncommitted=(evil,))
+    text = draft_pr(spoilt, None, "", lambda it: it)
+    text += draft_checklist(spoilt, "", "", lambda it: it)
+    assert "\n- [x] reviewed" not in text
+    assert text.count("<!-- /presubmit:tested -->") == 1
 
 
 def test_the_issue_takes_the_place_of_the_templates_number() -> None:
