@@ -192,7 +192,8 @@ def is_source(path: str) -> bool:
 
 
 def _api(reading: Reading, review: Review | None) -> Api:
-    if review is not None and any(rule == "api" for rule in review.rules):
+    looked = review is not None and "api" in review.rules
+    if review is not None and looked and all(it.rule != "api" for it in review.unchecked):
         return api_of_review(review)
     files = [it for it in reading.change.files if it.path.endswith(".py") and is_source(it.path)]
     reading.base_reader.want(it.old_path or it.path for it in files)
@@ -209,10 +210,9 @@ def _api(reading: Reading, review: Review | None) -> Api:
 
 def _users(reading: Reading, api: Api) -> dict[str, tuple[str, ...]]:
     """Find the files that name what breaks."""
-    altered = [match.group(1) for it in api.altered if (match := re.match(r"`([\w.]+)", it))]
     changed = {it.path for it in reading.change.files}
     found = {}
-    for name in [*api.removed, *altered][:_MOST_USERS]:
+    for name in [*api.removed, *api.names][:_MOST_USERS]:
         done = git(
             "grep", "-I", "-l", "-z", "-w", "-F", "-e", name.rpartition(".")[2], reading.change.target.snapshot,
             cwd=reading.repository.top,

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, TypeAlias
 
 from presubmit.change.definitions import read_definitions
+from presubmit.drafts.text import in_text
 from presubmit.drafts.values import Api
 from presubmit.report.escape import for_code
 from presubmit.review.values import Severity
@@ -22,16 +23,19 @@ def api_of_review(review: Review) -> Api:
     """Take over what the review says of the public API."""
     remarks = [it for it in review.remarks if it.code.startswith("api.")]
     altered = [it for it in remarks if it.code not in {"api.added", "api.removed"}]
+    breaking = [it for it in altered if it.severity is not Severity.NOTE]
     return Api(
         added=tuple(it.subject for it in remarks if it.code == "api.added"),
         removed=tuple(it.subject for it in remarks if it.code == "api.removed"),
-        altered=tuple(it.text for it in altered if it.severity is not Severity.NOTE),
+        altered=tuple(in_text(it.text) for it in breaking),
+        names=tuple(it.subject for it in breaking if it.subject),
+        whole=True,
     )
 
 
 def compare_api(files: Iterable[tuple[str, bytes | None, bytes | None]]) -> Api:
     """Compare files, each with its path and both versions; None where a side has it not."""
-    added, removed, altered, modules = [], [], [], []
+    added, removed, altered, names, modules = [], [], [], [], []
     for path, before, after in files:
         module = module_of(path)
         if any(part.startswith("_") for part in module.split(".")):
@@ -51,6 +55,7 @@ def compare_api(files: Iterable[tuple[str, bytes | None, bytes | None]]) -> Api:
             one, two = before_shapes[name], shapes[name]
             if breaks(one.args, two.args):
                 last = name.rpartition(".")[2]
+                names.append(f"{module}.{name}")
                 altered.append(
                     f"{for_code(f'{module}.{name}({ast.unparse(one.args)})')} is now"
                     f" {for_code(f'{last}({ast.unparse(two.args)})')}"
@@ -59,6 +64,7 @@ def compare_api(files: Iterable[tuple[str, bytes | None, bytes | None]]) -> Api:
         added=tuple(sorted(added)),
         removed=tuple(sorted(removed)),
         altered=tuple(sorted(altered)),
+        names=tuple(sorted(names)),
         modules=tuple(sorted(modules)),
     )
 

@@ -189,6 +189,9 @@ def _api(facts: DraftFacts) -> Answer:
     breaks = facts.api.breaks
     if breaks:
         return Answer(ok=False, why=listed(breaks, most=2))
+    if not facts.api.whole:
+        why = "none in the changed files; re-exported names were not followed"
+        return Answer(ok=False, why=why)
     return Answer(ok=True, why="no public Python name removed or altered")
 
 

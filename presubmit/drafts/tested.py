@@ -190,7 +190,12 @@ def review_lines(facts: DraftFacts, most: int) -> list[str]:
     review = facts.review
     if review is None:
         return []
-    shown = [it for it in review.remarks if it.severity is not Severity.NOTE]
+    # What breaks the API is said with the changes.
+    shown = [
+        it
+        for it in review.remarks
+        if it.severity is not Severity.NOTE and not it.code.startswith("api.")
+    ]
     lines = []
     for it in shown:
         place = f" ({for_code(f'{it.file}:{it.line}' if it.line else it.file)})" if it.file else ""

@@ -124,8 +124,12 @@ class Api(Value, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
     altered: tuple[str, ...] = ()
     """`pkg.mod.name(a, b) -> name(a, *, b)`: what a caller may have to change."""
+    names: tuple[str, ...] = ()
+    """The names of what is altered."""
     modules: tuple[str, ...] = ()
     """New public modules."""
+    whole: bool = False
+    """Whether names that other modules re-export were followed, too."""
 
     @property
     def breaks(self) -> tuple[str, ...]:

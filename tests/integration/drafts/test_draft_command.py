@@ -292,6 +292,19 @@ def test_an_api_break_has_an_rfc_drafted_with_who_names_it(repo: Repo) -> None:
     assert "## Impact on dependants" in text
 
 
+def test_the_reviews_word_on_the_api_counts_where_it_looked(repo: Repo) -> None:
+    folder = store_run(repo, "1")
+    review: dict[str, Any] = {"tree": "t", "base": "b", "rules": ["api"]}
+    (folder / "review.json").write_text(json.dumps(review))
+    assert draft("checklist") == 0
+    checklist = pull_request(repo).with_name("CHECKLIST.md")
+    assert "- [x] No public API break" in checklist.read_text()
+    review["unchecked"] = [{"rule": "api", "what": "pkg", "why": "it cannot be loaded"}]
+    (folder / "review.json").write_text(json.dumps(review))
+    assert draft("checklist") == 0
+    assert "- [ ] No public API break" in checklist.read_text()
+
+
 def test_the_editor_opens_what_was_written(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -166,12 +166,28 @@ def test_the_reviews_word_on_the_api_is_taken_over() -> None:
         remarks=(
             Remark(code="api.removed", severity=Severity.WARNING, text="x", subject="p.f"),
             Remark(code="api.added", severity=Severity.NOTE, text="y", subject="p.g"),
-            Remark(code="api.parameter", severity=Severity.WARNING, text="p.h takes no a"),
+            Remark(
+                code="api.parameter",
+                severity=Severity.WARNING,
+                text="p.h takes no a",
+                subject="p.h",
+            ),
             Remark(code="docs.stale", severity=Severity.WARNING, text="z"),
         ),
     )
-    wanted = Api(added=("p.g",), removed=("p.f",), altered=("p.h takes no a",))
-    assert api_of_review(review) == wanted
+    found = api_of_review(review)
+    assert found == Api(
+        added=("p.g",),
+        removed=("p.f",),
+        altered=("p.h takes no a",),
+        names=("p.h",),
+        whole=True,
+    )
+
+
+def test_only_who_followed_re_exports_can_say_that_no_name_breaks(facts: Facts) -> None:
+    assert not answer("api", facts("fix-without-test")).ok
+    assert answer("api", facts("fix-without-test", api=Api(whole=True))).ok
 
 
 # --- runs ---
@@ -345,6 +361,7 @@ def test_warnings_of_the_review_are_told_and_what_it_could_not_see(facts: Facts)
                 line=1,
             ),
             Remark(code="x.y", severity=Severity.NOTE, text="a note"),
+            Remark(code="api.removed", severity=Severity.WARNING, text="told elsewhere"),
         ),
         unchecked=(Unchecked(rule="audit", what="pip-audit", why="no network"),),
     )
