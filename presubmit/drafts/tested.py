@@ -37,6 +37,9 @@ _LACKS: Final = {
     "sudo": "jobs with sudo",
     "remote workflow": "workflows of other repositories",
 }
+_IMAGE: Final = re.compile(
+    r"(?i)(?:^|/)(?:(?:docker|container)file(?:[.-][^/]*)?|[^/]*\.dockerfile)$"
+)
 _NAMES: Final = {
     "build": "build",
     "lint": "lint",
@@ -70,7 +73,7 @@ def lines_on_tests(facts: DraftFacts, most: int) -> list[str]:
     cut = [*run.budget_cut, *run.other_shards]
     if cut:
         lines.append(f"- Affected, but not run: {listed([for_code(it) for it in cut], most=3)}.")
-    missing = not_verified(facts.cells, run)
+    missing = (*_image(facts), *not_verified(facts.cells, run))
     if missing:
         lines.append(f"- Not verified here: {'; '.join(missing)}.")
     return lines
@@ -85,7 +88,17 @@ def _tests(facts: DraftFacts) -> str:
     why = "those that the change can reach" if run.selection.mode == "scoped" else _why_all(run)
     how = f" ({why})" if why else ""
     came = "; ".join(what_came(step) for step in steps)
-    return f"- Tests: {selected(facts)}{how}: {came}."
+    python = str(run.environment.get("python") or "")
+    place = f" on Python {in_text(python)}" if python else ""
+    return f"- Tests{place}: {selected(facts)}{how}: {came}."
+
+
+def _image(facts: DraftFacts) -> list[str]:
+    """Say that tests ran in the image that was there, which is none of a changed Dockerfile's."""
+    changed = [it.path for it in facts.files if _IMAGE.search(it.path)]
+    if not changed:
+        return []
+    return [f"the image that {listed([for_code(it) for it in changed], most=2)} now gives"]
 
 
 def _why_all(run: RunView) -> str:

@@ -347,6 +347,12 @@ def test_other_platforms_and_interpreters_are_named(facts: Facts) -> None:
     assert not_verified(cells[:3], replayed) == ()
 
 
+def test_a_changed_image_is_not_what_the_tests_ran_in(facts: Facts) -> None:
+    said = "- Not verified here: the image that `Dockerfile` now gives."
+    assert said in lines_on_tests(facts("image-change"), 5)
+    assert not any("image" in line for line in lines_on_tests(facts("performance"), 5))
+
+
 def test_warnings_of_the_review_are_told_and_what_it_could_not_see(facts: Facts) -> None:
     review = Review(
         tree="t",
