@@ -54,7 +54,11 @@ def lines_on_tests(facts: DraftFacts, most: int) -> list[str]:
     lines = [_tests(facts)]
     others = [step for step in run.steps if step.role not in {"tests", "bench"}]
     named = {it.step for it in run.failures}
-    passed = list(dict.fromkeys(_NAMES.get(s.role, s.role) for s in others if _passed(s, others)))
+    passed = list(
+        dict.fromkeys(
+            _NAMES.get(s.role, s.role) for s in others if s.role != "review" and _passed(s, others)
+        )
+    )
     if passed:
         lines.append(f"- Passed: {', '.join(passed)}.")
     lines += [
