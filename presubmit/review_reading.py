@@ -15,6 +15,7 @@ from presubmit.review.facts import Commit, Facts
 from presubmit.review.loose import missing_imports
 from presubmit.review.rules import RULES, review
 from presubmit.review.values import Review, Severity
+from presubmit.review_tools import hadolint_remarks
 from presubmit.values import Finding, Outcome, Reviewing, StepResult, builtins_of, decode
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ def read_review(reading: Reading, rules: Iterable[str] = ()) -> Review:
     for name in names:
         if name not in RULES:
             raise UsageError(f"there is no rule {name}", hint=f"one of {', '.join(RULES)}")
-    return review(read_review_facts(reading), names)
+    facts = read_review_facts(reading)
+    said = hadolint_remarks(facts) if "dockerfile" in names else ()
+    return review(facts, names, besides=said)
 
 
 def run_review(step: PlanStep, reading: Reading, folder: Path) -> StepResult:

@@ -24,11 +24,13 @@ RULES: Final[Mapping[str, Rule]] = {
 _ORDER: Final = list(Severity)
 
 
-def review(facts: Facts, rules: Iterable[str] = RULES) -> Review:
-    """Ask the named rules about a change."""
+def review(
+    facts: Facts, rules: Iterable[str] = RULES, *, besides: Iterable[Remark | Unchecked] = ()
+) -> Review:
+    """Ask the named rules about a change; `besides` is what tools said of it."""
     names = tuple(rules)
     said = [one for name in names for one in RULES[name].remarks(facts)]
-    return make_review(facts, names, said)
+    return make_review(facts, names, (*said, *besides))
 
 
 def make_review(

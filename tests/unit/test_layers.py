@@ -29,6 +29,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.convention",),
     ("presubmit.bench",),
     ("presubmit.review",),
+    ("presubmit.review_tools",),
     ("presubmit.plan_bench",),
     ("presubmit.plan",),
     ("presubmit.facts",),
