@@ -48,6 +48,8 @@ class Assignment(Value, frozen=True, kw_only=True):
 
 
 ASSIGNMENT_VARIABLE = "PRESUBMIT_ASSIGNMENT"
+TOOL_VARIABLE = "PRESUBMIT_TOOL"
+"""The process id of the tool that started a session."""
 EARLY_VARIABLE = "PRESUBMIT_EARLY"
 """Where a session is started before its assignment is there: `container` or `host`."""
 

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 
 from presubmit.container import attach
 from presubmit.errors import PresubmitError
-from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, EARLY_VARIABLE, Assignment
+from presubmit.replay.assignment import (
+    ASSIGNMENT_VARIABLE,
+    EARLY_VARIABLE,
+    TOOL_VARIABLE,
+    Assignment,
+)
 from presubmit.replay.events import write_event
 from presubmit.replay.steps import Bench
 from presubmit.values import (
@@ -54,7 +59,8 @@ def run_session(session: nox.Session, role: Role) -> None:
 
 def wait_for_assignment(session: nox.Session, path: Path) -> None:
     """Wait until the tool has written what there is to do; ends the session when the tool is gone."""
-    parent = os.getppid()
+    # Asked of the tool itself: it may have ended before this process came to ask whose child it is.
+    parent = int(os.environ.get(TOOL_VARIABLE) or os.getppid())
     while not path.exists():
         time.sleep(0.005)
         if os.getppid() != parent:

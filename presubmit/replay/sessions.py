@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from presubmit.process import scrubbed_environment
-from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, EARLY_VARIABLE
+from presubmit.replay.assignment import ASSIGNMENT_VARIABLE, EARLY_VARIABLE, TOOL_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -73,7 +73,12 @@ def start_nox(
         *("--envdir", str(told.parent / "nox")),
     )
     env = scrubbed_environment(
-        {ASSIGNMENT_VARIABLE: str(told), "PYTHONUNBUFFERED": "1", **(extra or {})}
+        {
+            ASSIGNMENT_VARIABLE: str(told),
+            TOOL_VARIABLE: str(os.getpid()),
+            "PYTHONUNBUFFERED": "1",
+            **(extra or {}),
+        }
     )
     with log.open("ab") as output:
         # A session of its own: nox dies of a terminal's Ctrl-C before its clean-ups are done.

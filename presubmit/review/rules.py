@@ -29,8 +29,17 @@ def review(
 ) -> Review:
     """Ask the named rules about a change; `besides` is what tools said of it."""
     names = tuple(rules)
-    said = [one for name in names for one in RULES[name].remarks(facts)]
+    said = [one for name in names for one in _asked(name, facts)]
     return make_review(facts, names, (*said, *besides))
+
+
+def _asked(name: str, facts: Facts) -> tuple[Remark | Unchecked, ...]:
+    """Ask one rule; a mistake of ours in it costs its own remarks, not the run."""
+    try:
+        return tuple(RULES[name].remarks(facts))
+    except Exception as error:  # noqa: BLE001 - said as what was not checked
+        why = f"a mistake in the rule: {type(error).__name__}: {error}"
+        return (Unchecked(rule=name, what="the whole change", why=why),)
 
 
 def make_review(

@@ -351,3 +351,20 @@ def test_errors_come_first() -> None:
         "pins.torch-pair",
         "pins.lost-pin",
     ]
+
+
+def test_a_mistake_in_a_rule_costs_its_own_remarks_and_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Broken:
+        @staticmethod
+        def remarks(_facts: object) -> list[object]:
+            raise KeyError("odd")
+
+    monkeypatch.setitem(RULES, "api", Broken)
+    head = {**CHANGED, "src/pkg/b.py": "<<<<<<< ours\n=======\n>>>>>>> theirs\n"}
+    found = review_of(PACKAGE, head)
+    assert found.remarks
+    assert [(one.rule, one.why) for one in found.unchecked] == [
+        ("api", "a mistake in the rule: KeyError: 'odd'")
+    ]
