@@ -12,6 +12,7 @@ import msgspec
 
 from presubmit.bench import progress
 from presubmit.bench.counting import both, count_suite, worth_counting
+from presubmit.bench.deadline import Deadline, StoppedError
 from presubmit.bench.listing import Listed, list_suite, trace_suite
 from presubmit.bench.measure import measure
 from presubmit.bench.narrowing import in_change, matching
@@ -66,6 +67,8 @@ _VALGRIND: Final = (
     *("--instr-atstart=no", "--collect-atstart=no"),
 )
 """With fixed addresses, since a count may depend on them (facts/bench.md, section 2)."""
+_LEAST_COUNTING: Final = 30.0
+"""Seconds for counting where measuring took all of the budget: valgrind starts slowly."""
 OUT: Final = "PRESUBMIT_BENCH_CALLGRIND"
 """Tells the worker that it runs under callgrind, and where that writes."""
 
@@ -184,19 +187,19 @@ class _Run:
         if not wanted or self.measured.stopped == "interrupted":
             return
         self.place.say(f"counting instructions of {counted(len(wanted), 'benchmark')}")
+        budget = self.work.settings.budget
+        # Who asked for counts waits for them; else they take what measuring left of the budget.
+        seconds = budget if self.work.counts == "yes" else budget - self.measured.seconds
+        deadline = Deadline(
+            now=time.monotonic, stop=lambda: False, seconds=max(_LEAST_COUNTING, seconds)
+        )
         found: dict[str, Counted] = {}
-        for suite in suites:
-            mine = [
-                it
-                for it in wanted
-                if (it.bench.root, it.bench.adapter) == (suite.root, suite.adapter)
-            ]
-            if not mine:
-                continue
-            counts = self._counts(suite, mine, _PERF)
-            if self._has_valgrind and not any(it.head is not None for it in counts.values()):
-                counts = self._counts(suite, mine, _VALGRIND)
-            found |= counts
+        try:
+            self._count_suites(suites, wanted, deadline, found)
+        except StoppedError:
+            self.problems.append(
+                f"instructions not counted within {max(_LEAST_COUNTING, seconds):.0f} s"
+            )
         self.measured = msgspec.structs.replace(
             self.measured,
             results=tuple(
@@ -208,8 +211,29 @@ class _Run:
         if reasons and self.work.counts == "yes":
             self.problems.append(f"instructions not counted: {'; '.join(sorted(reasons))}")
 
+    def _count_suites(
+        self,
+        suites: list[Suite],
+        wanted: tuple[Result, ...],
+        deadline: Deadline,
+        found: dict[str, Counted],
+    ) -> None:
+        """Put counts into `found`, suite by suite; raises StoppedError when the time is over."""
+        for suite in suites:
+            mine = [
+                it
+                for it in wanted
+                if (it.bench.root, it.bench.adapter) == (suite.root, suite.adapter)
+            ]
+            if not mine:
+                continue
+            counts = self._counts(suite, mine, _PERF, deadline)
+            if self._has_valgrind and not any(it.head is not None for it in counts.values()):
+                counts = self._counts(suite, mine, _VALGRIND, deadline)
+            found.update(counts)
+
     def _counts(
-        self, suite: Suite, results: list[Result], under: tuple[str, ...]
+        self, suite: Suite, results: list[Result], under: tuple[str, ...], deadline: Deadline
     ) -> dict[str, Counted]:
         """Count on both sides, one after the other."""
         lane = self.place.lane
@@ -223,7 +247,7 @@ class _Run:
                 results,
                 core=self.core,
                 env=env,
-                check=lambda: None,
+                check=deadline.check,
             )
             for name in ("base", "head")
         }
