@@ -43,7 +43,8 @@ def environment_lines(facts: DraftFacts) -> list[str]:
 
 def _where(environment: dict[str, object]) -> str:
     python = in_text(str(environment.get("python") or ""))
+    version = f", Python {python}" if python else ""
     if environment.get("kind") == "host":
-        return f"on the host, Python {python}"
+        return f"on the host{version}"
     image, digest = str(environment.get("image")), str(environment.get("image_id") or "")
-    return f"in image {for_code(image)} {for_code(digest[:19])}, Python {python}"
+    return f"in image {for_code(image)} {for_code(digest[:19])}{version}"
