@@ -239,7 +239,8 @@ def test_green_steps_of_this_very_tree_are_reused(
     assert kitchen.presubmit("run", "--skip", "lint", *in_container).exit_code == 0
     done = kitchen.presubmit("run", "--skip", "lint", *in_container)
     assert done.exit_code == 0, done.output
-    assert [s["cached"] for s in done.run["steps"]] == [True] * len(done.run["steps"])
+    # The review is done anew: what it says belongs to the run's own folder.
+    assert {s["role"] for s in done.run["steps"] if not s["cached"]} == {"review"}
     fresh = kitchen.presubmit("run", "--skip", "lint", "--fresh", *in_container)
     assert not any(s["cached"] for s in fresh.run["steps"]), fresh.output
     kitchen.edit("kitchen/pot.py", "return eggs or eggs", "return eggs + 1")
