@@ -82,7 +82,9 @@ def test_only_the_tests_that_import_a_changed_module_are_run(
     assert done.run["selection"]["mode"] == "scoped"
     assert done.step("tests.1")["counts"]["passed"] == 1
     ids = {s["id"]: s["outcome"] for s in done.run["steps"]}
-    assert ids == dict.fromkeys(("lint.1", "lint.2", "build.1", "tests.1", "docs.1"), "passed")
+    assert ids == dict.fromkeys(
+        ("review.1", "lint.1", "lint.2", "build.1", "tests.1", "docs.1"), "passed"
+    )
 
 
 def test_lint_and_docstring_findings_are_new_or_on_base_and_fixes_can_be_applied(
