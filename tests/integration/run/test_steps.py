@@ -180,7 +180,8 @@ def test_shards_share_the_files_and_a_flake_is_told_from_a_new_failure(
     )
     env = {"PRESUBMIT_TESTS_SHARDS": "2"}
     done = kitchen.presubmit("run", "--skip", "lint,docs", *in_container, env=env)
-    assert [s["id"] for s in done.run["steps"]] == ["build.1", "tests.1", "tests.2"]
+    ids = ["review.1", "build.1", "tests.1", "tests.2"]
+    assert [s["id"] for s in done.run["steps"]] == ids
     counts = [done.step(f"tests.{n}")["counts"] for n in (1, 2)]
     assert sum(c["passed"] + c["failed"] for c in counts) == 3, done.output
     assert done.failures("flaky") == ["tests/test_pan.py::test_flaky"], done.output
