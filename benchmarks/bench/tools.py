@@ -102,8 +102,9 @@ def pytest_benchmark(lab: Lab, head: str) -> dict[str, bool]:
 
 def read_pytest_benchmark(text: str) -> dict[str, bool]:
     """Read which tests are named as `Field 'mean' has failed PercentageRegressionCheck`."""
-    if "benchmark" not in text:
-        raise ToolError(f"no benchmarks in:\n{text[-1000:]}")
+    measured = set(re.findall(r"^test_(\w+) \(NOW\)", text, re.MULTILINE))
+    if missing := [name for name in BENCHMARKS if name not in measured]:
+        raise ToolError(f"not compared: {', '.join(missing)}")
     failed = re.findall(r"test_(\w+).*?has failed PercentageRegressionCheck", text)
     return {name: name in failed for name in BENCHMARKS}
 
@@ -128,13 +129,12 @@ def read_pyperf(text: str) -> dict[str, bool]:
     for name in BENCHMARKS:
         part = re.search(rf"^{name}\n=+\n(.*?)(?=^\w+\n=+|\Z)", text, re.MULTILINE | re.DOTALL)
         if part is None:
-            continue
+            raise ToolError(f"not compared: {name}")
         told = part.group(1)
         found[name] = (
             re.search(r"[\d.]x slower", told) is not None and "Not significant" not in told
         )
-    # Without -v nothing is said of what is not significant but a list of names.
-    return {name: found.get(name, False) for name in BENCHMARKS}
+    return _whole(found)
 
 
 def hyperfine(lab: Lab, head: str) -> dict[str, bool]:

@@ -27,7 +27,10 @@ ASV = """\
 | -        | 690±2μs                | 600±5μs                   |    0.87 | bench_work.time_python  |
 """
 PYTEST = """\
-test_python (0001_base)     421.58 benchmark
+test_python (0001_base)     421.58
+test_python (NOW)           740.41
+test_native (NOW)           595.70
+test_allocate (NOW)         589.77
 Performance has regressed:
 \ttest_python (0001_base) - Field 'mean' has failed PercentageRegressionCheck: 75.6 > 5.0
 """
@@ -61,6 +64,13 @@ def test_a_tool_that_says_nothing_of_a_benchmark_did_not_compare_it() -> None:
         read_asv(ASV.replace("time_native", "native"))
     with pytest.raises(ToolError, match="not compared"):
         read_presubmit({"measured": {"results": []}})
+
+
+def test_a_run_that_broke_is_not_taken_for_a_quiet_one() -> None:
+    with pytest.raises(ToolError, match="native"):
+        read_pytest_benchmark(PYTEST.replace("test_native (NOW)", "native"))
+    with pytest.raises(ToolError, match="native"):
+        read_pyperf(PYPERF.replace("native\n======", "other\n====="))
 
 
 def test_pytest_benchmark_names_what_regressed() -> None:
