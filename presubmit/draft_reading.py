@@ -19,12 +19,14 @@ from presubmit.drafts.proof import is_evidence
 from presubmit.drafts.runs import choose_run, is_of, why_stale
 from presubmit.drafts.values import Asked, Commit, DraftFacts, Item, RunView
 from presubmit.errors import ConfigError, PresubmitError, UsageError
+from presubmit.history import History
 from presubmit.proof import evidence_tree
 from presubmit.report.bench import read_comparison
 from presubmit.report.folder import find_run, list_runs, read_run
 from presubmit.review.values import Review
 from presubmit.upstream_reading import read_upstream
 from presubmit.values import FileStatus, builtins_of, decode
+from presubmit.where import history_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,6 +71,7 @@ def read_facts_of_draft(reading: Reading, run: str | None, shown: Shown) -> Draf
         tree=tree,
         base=change.base,
         uncommitted=(*change.target.dirty, *change.target.untracked),
+        skipped=read_skipped(reading, tree),
         owners=_owners(reading),
         run=view,
         stale=(*stale, *uncommitted(reading, tree)),
@@ -83,6 +86,12 @@ def read_facts_of_draft(reading: Reading, run: str | None, shown: Shown) -> Draf
         asked=_asked(reading),
     )
     return scrubbed(facts, shown)
+
+
+def read_skipped(reading: Reading, tree: str) -> tuple[str, ...]:
+    """Read why pushes of this tree were let through untested."""
+    with History(history_path(reading)) as history:
+        return tuple(dict.fromkeys(reason for _, reason in history.skipped_pushes(tree)))
 
 
 def uncommitted(reading: Reading, tree: str) -> tuple[str, ...]:

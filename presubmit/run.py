@@ -64,6 +64,7 @@ from presubmit.values import (
     Reviewing,
     Role,
     StepResult,
+    TargetKind,
     Tests,
     Verdict,
     builtins_of,
@@ -592,6 +593,8 @@ class _Run:
             flags += f" --image {shlex.quote(self.options.image)}"
         if self.options.base:
             flags += f" --base {shlex.quote(self.options.base)}"
+        if self.options.kind is TargetKind.COMMIT:
+            flags += f" --commit {(self.change.target.commit or '')[:10]}"
         return flags
 
     def _stopped(self, lanes: Lanes, word: str, code: ExitCode) -> ExitCode:

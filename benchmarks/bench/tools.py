@@ -142,7 +142,7 @@ def hyperfine(lab: Lab, head: str) -> dict[str, bool]:
     found = {}
     for name in BENCHMARKS:
         file = lab.scratch / "hyperfine.json"
-        calls = f"import work; [work.{name}() for _ in range(60)]"
+        calls = f"import toil; [toil.{name}() for _ in range(60)]"
         commands = [
             f"env PYTHONPATH={lab.sides[side]}/src {lab.python} -c '{calls}'"
             for side in ("main", head)

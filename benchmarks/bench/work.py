@@ -16,8 +16,8 @@ _SETUP = """\
 from setuptools import Extension, setup
 
 setup(
-    name="work", version="1", packages=["work"], package_dir={"": "src"},
-    ext_modules=[Extension("work._native", ["src/work/_native.c"])],
+    name="toil", version="1", packages=["toil"], package_dir={"": "src"},
+    ext_modules=[Extension("toil._native", ["src/toil/_native.c"])],
 )
 """
 _NATIVE = """\
@@ -38,7 +38,7 @@ PyMODINIT_FUNC PyInit__native(void) { return PyModule_Create(&module); }
 _WORK = '''\
 """Three kinds of work."""
 
-from work._native import spin
+from toil._native import spin
 
 
 def python():
@@ -59,17 +59,17 @@ def allocate():
     return [[number] for number in range({allocate})]
 '''
 _COUNTS: Final = {"python": 20_000, "native": 200_000, "allocate": 8_000}
-_ASV_BENCH = "import work\n\n\n" + "\n\n".join(
-    f"def time_{name}():\n    work.{name}()\n" for name in BENCHMARKS
+_ASV_BENCH = "import toil\n\n\n" + "\n\n".join(
+    f"def time_{name}():\n    toil.{name}()\n" for name in BENCHMARKS
 )
-_PYTEST_BENCH = "import work\n\n\n" + "\n\n".join(
-    f"def test_{name}(benchmark):\n    benchmark(work.{name})\n" for name in BENCHMARKS
+_PYTEST_BENCH = "import toil\n\n\n" + "\n\n".join(
+    f"def test_{name}(benchmark):\n    benchmark(toil.{name})\n" for name in BENCHMARKS
 )
-_PYPERF_BENCH = "import pyperf\n\nimport work\n\nrunner = pyperf.Runner()\n" + "".join(
-    f'runner.bench_func("{name}", work.{name})\n' for name in BENCHMARKS
+_PYPERF_BENCH = "import pyperf\n\nimport toil\n\nrunner = pyperf.Runner()\n" + "".join(
+    f'runner.bench_func("{name}", toil.{name})\n' for name in BENCHMARKS
 )
 _ASV = """\
-{{"version": 1, "project": "work", "repo": "{repo}", "branches": ["main"], "benchmark_dir": "benchmarks",
+{{"version": 1, "project": "toil", "repo": "{repo}", "branches": ["main"], "benchmark_dir": "benchmarks",
  "environment_type": "virtualenv", "env_dir": "{env}", "results_dir": "{results}", "pythons": ["{python}"],
  "matrix": {{}}, "build_cache_size": 10, "install_timeout": 600,
  "build_command": ["python -m pip wheel --no-deps --no-build-isolation -w {{build_cache_dir}} {{build_dir}}"]}}
@@ -92,11 +92,11 @@ def make_work(folder: Path, percents: tuple[int, ...]) -> Path:
     files = {
         "setup.py": _SETUP,
         "pyproject.toml": '[build-system]\nrequires = ["setuptools>=70"]\nbuild-backend = "setuptools.build_meta"\n',
-        "src/work/_native.c": _NATIVE,
-        "src/work/__init__.py": module_text(0),
+        "src/toil/_native.c": _NATIVE,
+        "src/toil/__init__.py": module_text(0),
         "benchmarks/__init__.py": "",
         "benchmarks/bench_work.py": _ASV_BENCH,
-        "asv.conf.json": '{"version": 1, "project": "work", "repo": ".", "benchmark_dir": "benchmarks"}\n',
+        "asv.conf.json": '{"version": 1, "project": "toil", "repo": ".", "benchmark_dir": "benchmarks"}\n',
         ".gitignore": "build/\n*.so\n*.egg-info/\n__pycache__/\n.presubmit/\n.benchmarks/\n",
     }
     for name, text in files.items():
@@ -111,7 +111,7 @@ def make_work(folder: Path, percents: tuple[int, ...]) -> Path:
     git(top, "update-ref", "refs/remotes/upstream/main", "main")
     for percent in percents:
         git(top, "checkout", "-q", "-b", f"slower-{percent}", "main")
-        (top / "src/work/__init__.py").write_text(module_text(percent, same=percent == 0))
+        (top / "src/toil/__init__.py").write_text(module_text(percent, same=percent == 0))
         git(top, "commit", "-q", "-a", "-m", f"Slower by {percent} %")
     git(top, "checkout", "-q", "main")
     return top

@@ -77,6 +77,7 @@ def lines_on_tests(facts: DraftFacts, most: int) -> list[str]:
     cut = [*run.budget_cut, *run.other_shards]
     if cut:
         lines.append(f"- Affected, but not run: {listed([for_code(it) for it in cut], most=3)}.")
+    lines += [f"- Hook skipped: {in_text(one_line(reason, 120))}" for reason in facts.skipped[:2]]
     missing = (*_image(facts), *not_verified(facts.cells, run))
     if missing:
         lines.append(f"- Not verified here: {'; '.join(missing)}.")

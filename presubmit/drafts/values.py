@@ -162,6 +162,8 @@ class DraftFacts(Value, frozen=True, kw_only=True):
     tree: str
     base: Base
     uncommitted: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Why pushes of this tree were let through untested (`PRESUBMIT_SKIP`)."""
     owners: dict[str, tuple[str, ...]] = {}
     """The owners of each changed file."""
     run: RunView

@@ -80,7 +80,7 @@ TABLE: dict[str, tuple[tuple[dict[str, str], dict[str, str]], list[str]]] = {
         edited(
             (
                 "RUN pip install --no-cache-dir -r",
-                "RUN --mount=type=cache,target=/root/.cache pip install -r",
+                "RUN --mount=type=cache,target=/var/cache/pip pip install -r",
             )
         ),
         [],

@@ -32,7 +32,10 @@ def index(*opened: bool) -> Index:
     ("indexes", "answered"),
     [
         ([index(True, True, False)], True),
-        ([index(True, True), index(False)], True),  # a run of some tests says nothing of the others
+        (
+            [index(True, True), index(False)],
+            True,
+        ),  # a run of some tests says nothing of the others
         ([index(True, True), index(False), index(True, True)], True),
         ([index(False, False)], False),  # nobody was seen to read it: it goes by its name
         ([], False),

@@ -1,7 +1,6 @@
 """asv's suites, through asv_runner's benchmark classes (https://asv.readthedocs.io/en/stable/writing_benchmarks.html says their rules)."""
 
 import os
-import tempfile
 
 from presubmit_bench.asv_cache import Caches
 from presubmit_bench.asv_modules import Modules, variants
@@ -18,8 +17,7 @@ def run(driver):
                 kind = "time" if found.type == "time" else "value"
                 driver.bench(name, modules.file_of(found), kind, str(found.unit))
         return
-    scratch = driver.scratch or tempfile.mkdtemp(prefix="presubmit-bench-")
-    caches = Caches(scratch)
+    caches = Caches(driver.folder())
     for name, index, found in modules.wanted():
         try:
             run_one(driver, name, index, found, caches)

@@ -1,6 +1,9 @@
 """What the adapters tell and ask of the driver, in each of the three modes."""
 
+import atexit
 import contextlib
+import shutil
+import tempfile
 
 from presubmit_bench.clocks import Watch
 from presubmit_bench.failure import last_lines
@@ -28,6 +31,13 @@ class Driver:
         self._ran = set()
         self._listed = set()
         self._trace = Trace(tree, self._watch) if self.mode == "trace" else None
+
+    def folder(self):
+        """Give a folder to write in: the one that was named, or one that goes with this process."""
+        if not self.scratch:
+            self.scratch = tempfile.mkdtemp(prefix="presubmit-bench-")
+            atexit.register(shutil.rmtree, self.scratch, True)
+        return self.scratch
 
     @property
     def lists(self):

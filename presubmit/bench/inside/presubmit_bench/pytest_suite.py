@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import sys
-import tempfile
 
 import pytest
 from presubmit_bench.failure import tail
@@ -40,7 +39,7 @@ def run(driver):
     plugin = Plugin(driver)
     heard = sys.stderr = Heard(sys.stderr)
     try:
-        code = pytest.main([*arguments(), *paths], plugins=[plugin, Options()])
+        code = pytest.main([*arguments(driver.folder()), *paths], plugins=[plugin, Options()])
     finally:
         sys.stderr = heard.stream
     # What a collection or a test did wrong was said where it did.
@@ -77,9 +76,9 @@ class Options:
         pluginmanager.add_hookspecs(hook_specs())
 
 
-def arguments():
-    """Give what stands before the files: the project's own options hold, but for those that would hide or distort a benchmark."""
-    cache = os.path.join(tempfile.gettempdir(), "presubmit-bench-pytest-{}".format(os.getpid()))
+def arguments(scratch):
+    """Give what stands before the files: pytest keeps its cache in `scratch`, and the project's own options hold, but for those that would hide or distort a benchmark."""
+    cache = os.path.join(scratch, "pytest-cache-{}".format(os.getpid()))
     told = ["-q", "-s", "--no-header", "--tb=native", "--maxfail=0", "-k", "", "-m", ""]
     told.append("--continue-on-collection-errors")
     told += ["-o", "cache_dir=" + cache, "-o", "required_plugins=", "-o", "faulthandler_timeout=0"]
