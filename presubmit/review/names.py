@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Final
 
-NAMES: Final = ("files", "api", "documentation", "dockerfile", "pins", "packaging")
+NAMES: Final = ("files", "api", "documentation", "dockerfile", "pins", "packaging", "symbols")

@@ -17,7 +17,7 @@ from presubmit.review.requirement_files import (
     is_requirement_file,
     read_source,
 )
-from presubmit.review.values import Remark, Severity
+from presubmit.review.values import Remark, Severity, Unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from presubmit.review.facts import Facts, Said
 
 _TORCH = frozenset(["torch", "torchvision", "torchaudio"])
+_NAMED = 3
 _CPU_WHY = "pip then installs a wheel for the CPU alone, or for another CUDA, and says nothing"
 
 
@@ -40,9 +41,26 @@ def remarks(facts: Facts) -> Iterable[Said]:
         if base is not None:
             yield from _lost(old, new)
             yield from _indexes(old, new)
+        yield from _unaudited(old, new)
         yield from brought(_state(old, base or ""), _state(new, head))
         yield from _driver(file.path, base or "", head)
     yield from locks.remarks(facts)
+
+
+def _unaudited(old: Source, new: Source) -> Iterator[Unchecked]:
+    """Say of other versions that nobody asked whether they have known vulnerabilities."""
+    fresh = [
+        f"{pin.name} {pin.version}"
+        for pin in new.pins
+        if pin.version and ((was := old.pin(pin.name)) is None or was.version != pin.version)
+    ]
+    if fresh:
+        more = f" and {len(fresh) - _NAMED} more" if len(fresh) > _NAMED else ""
+        yield Unchecked(
+            rule="pins",
+            what=f"known vulnerabilities of {', '.join(fresh[:_NAMED])}{more}",
+            why=f"no database is asked: `pip-audit -r {new.path}` asks one",
+        )
 
 
 def _lost(old: Source, new: Source) -> Iterator[Remark]:

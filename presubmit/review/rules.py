@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from presubmit.review import api, dockerfile, documentation, files, packaging, pins
+from presubmit.review import api, dockerfile, documentation, files, packaging, pins, symbols
 from presubmit.review.values import Remark, Review, Severity, Unchecked
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "dockerfile": dockerfile,
     "pins": pins,
     "packaging": packaging,
+    "symbols": symbols,
 }
 
 _ORDER: Final = list(Severity)

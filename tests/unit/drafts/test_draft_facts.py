@@ -563,3 +563,9 @@ def test_benchmarks_that_are_all_the_same_need_no_table(facts: Facts) -> None:
         "",
         "Performance, base against head: 2 same.",
     ]
+
+
+def test_a_push_that_was_let_through_untested_is_told_with_its_reason(facts: Facts) -> None:
+    lines = lines_on_tests(facts("fix-with-test", skipped=("a [scratch] place",)), 3)
+    assert "- Hook skipped: a \\[scratch\\] place" in lines
+    assert not any("Hook skipped" in line for line in lines_on_tests(facts("fix-with-test"), 3))

@@ -330,7 +330,8 @@ def test_a_change_of_the_image_gives_these_remarks_and_no_others(name: str) -> N
     (base, head), expected = TABLE[name]
     found = review_of(base, head)
     assert codes(found) == sorted(expected)
-    assert found.unchecked == ()
+    # That no database was asked about new versions is the one thing that is always left.
+    assert all(one.what.startswith("known vulnerabilities of ") for one in found.unchecked)
 
 
 def test_the_table_is_as_long_as_was_asked_for() -> None:

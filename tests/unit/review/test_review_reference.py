@@ -8,7 +8,7 @@ from pathlib import Path
 from presubmit.review.api import _BREAKS
 
 ROOT = Path(__file__).parents[3]
-RULES = "api|documentation|dockerfile|pins|packaging|files"
+RULES = "api|documentation|dockerfile|pins|packaging|files|symbols"
 
 
 def written() -> set[str]:
