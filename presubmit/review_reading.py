@@ -69,10 +69,7 @@ def run_review(step: PlanStep, reading: Reading, folder: Path) -> StepResult:
         seconds=time.monotonic() - began,
         findings=errors,
         advice=tuple(_finding(one) for one in found.remarks if one.severity is not Severity.ERROR),
-        notes=tuple(
-            f"review: not checked: {one.rule}: {one.what}: {one.why}"
-            for one in found.unchecked[:_MOST_NOTES]
-        ),
+        notes=tuple(f"not checked: {one.what}" for one in found.unchecked[:_MOST_NOTES]),
     )
 
 
