@@ -17,7 +17,7 @@ from presubmit.review.facts import packages_of, still_served
 from presubmit.review.values import Remark, Severity, Unchecked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from presubmit.review.facts import Facts, Said, Tree
 
@@ -175,9 +175,10 @@ def _is_type_variable(thing: griffe.Object | griffe.Alias) -> bool:
 def _breaks(
     sides: Sides, places: tuple[Path, Path], text_of: Callable[[str], str | None]
 ) -> Iterator[Remark]:
+    public = _public_names(sides.base)
     for breakage in griffe.find_breaking_changes(sides.base, sides.head):
         kind = _BREAKS[breakage.kind]
-        name = breakage.obj.path
+        name = _public_name(breakage.obj.path, public)
         last = name.rpartition(".")[2]
         if last in {"__version__", "__all__", "__version_tuple__"} or _of_private(name):
             continue
@@ -188,8 +189,34 @@ def _breaks(
             continue
         severity = Severity.NOTE if kind in _MILD else Severity.WARNING
         yield _remark(
-            kind, severity, _sentence(breakage, kind), path, line, _subject(breakage, name)
+            kind, severity, _sentence(breakage, kind, name), path, line, _subject(breakage, name)
         )
+
+
+def _public_names(package: griffe.Module) -> dict[str, str]:
+    """Give what users call each thing that a public module passes on from a private one, by where it is defined."""
+    found: dict[str, str] = {}
+    waiting = [package]
+    while waiting:
+        module = waiting.pop()
+        for name, member in module.members.items():
+            if isinstance(member, griffe.Alias):
+                if not name.startswith("_") and _of_private(member.target_path):
+                    found.setdefault(member.target_path, f"{module.path}.{name}")
+            elif isinstance(member, griffe.Module) and not name.startswith("_"):
+                waiting.append(member)
+    return found
+
+
+def _public_name(path: str, public: Mapping[str, str]) -> str:
+    """Give a definition's public name: its own path, or that of what it is part of where that is passed on."""
+    owner, inner = path, ""
+    while owner:
+        if owner in public:
+            return f"{public[owner]}{inner}"
+        owner, _, last = owner.rpartition(".")
+        inner = f".{last}{inner}"
+    return path
 
 
 def _of_private(name: str) -> bool:
@@ -208,8 +235,7 @@ def _subject(breakage: griffe.Breakage, name: str) -> str:
     return f"{name}({parameter.name})" if isinstance(parameter, griffe.Parameter) else name
 
 
-def _sentence(breakage: griffe.Breakage, kind: str) -> str:
-    name = breakage.obj.path
+def _sentence(breakage: griffe.Breakage, kind: str, name: str) -> str:
     old, new = breakage.old_value, breakage.new_value
     parameter = (
         old
@@ -248,7 +274,16 @@ def _added(
     places: tuple[Path, Path],
 ) -> Iterator[Remark]:
     """Say which public names are new; what stands inside of one that is new goes with it."""
-    if member.is_alias or not member.is_public or name.startswith("_"):
+    if name.startswith("_"):
+        return
+    if isinstance(member, griffe.Alias):
+        own = member.path.partition(".")[0] == member.target_path.partition(".")[0]
+        if name not in known and own and _of_private(member.target_path):
+            path, line = _place(member, places)
+            text = f"{member.path} is a new public name"
+            yield _remark("added", Severity.NOTE, text, path, line, member.path)
+        return
+    if not member.is_public:
         return
     if name not in known:
         if member.is_attribute and member.parent is not None and not member.parent.is_module:

@@ -258,3 +258,25 @@ def test_a_full_disk_is_said_and_the_run_is_settled(lab: Project) -> None:
         assert "Traceback" not in done.output
     finally:
         subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_build_that_may_compile_python_need_not(make_project: MakeProject) -> None:
+    """mypyc compiles modules where a variable asks for it (tomli); without, the Python sources are what is tested."""
+    maybe = make_project(
+        "maybe",
+        files={
+            "setup.py": (
+                "import os\n\nfrom setuptools import setup\n\nextensions = []\n"
+                "if os.environ.get('USE_MYPYC'):\n    from mypyc.build import mypycify\n\n"
+                "    extensions = mypycify(['thing.py'])\n\n"
+                "setup(name='maybe', py_modules=['thing'], ext_modules=extensions)\n"
+            ),
+            "thing.py": "VALUE = 1\n",
+            "tests/test_thing.py": "import thing\n\n\ndef test_value():\n    assert thing.VALUE\n",
+        },
+    )
+    maybe.edit("thing.py", "VALUE = 1", "VALUE = 2")
+    done = maybe.presubmit("run", "--only", "tests", "--no-container")
+    assert done.exit_code == 0, done.output
+    assert done.step("tests.1")["counts"]["passed"] == 1
+    assert "built none: the Python sources are tested" in done.output

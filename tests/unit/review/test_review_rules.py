@@ -368,3 +368,40 @@ def test_a_mistake_in_a_rule_costs_its_own_remarks_and_is_said(
     assert [(one.rule, one.why) for one in found.unchecked] == [
         ("api", "a mistake in the rule: KeyError: 'odd'")
     ]
+
+
+PASSED_ON = {
+    **PACKAGE,
+    "src/pkg/__init__.py": "from ._impl import Thing, load\n\n__all__ = ('Thing', 'load')\n",
+    "src/pkg/_impl.py": (
+        'def load(x, *, strict=True):\n    """Load."""\n\n\n'
+        'class Thing:\n    """A thing."""\n\n    def go(self, far):\n        """Go."""\n\n\n'
+        'def inner(x):\n    """Not passed on."""\n'
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("strict=True", "lax=False", [("api.parameter-removed", "pkg.load(strict)")]),
+        ("(self, far)", "(self)", [("api.parameter-removed", "pkg.Thing.go(far)")]),
+        ("def inner(x)", "def inner()", []),
+        ("def load(x, *", "def _load(x, *", [("api.removed", "pkg.load")]),
+    ],
+)
+def test_what_a_public_module_passes_on_from_a_private_one_is_public(
+    old: str, new: str, said: list[tuple[str, str]]
+) -> None:
+    head = {**PASSED_ON, "src/pkg/_impl.py": PASSED_ON["src/pkg/_impl.py"].replace(old, new)}
+    if said == [("api.removed", "pkg.load")]:
+        head["src/pkg/__init__.py"] = "from ._impl import Thing\n\n__all__ = ('Thing',)\n"
+    found = review_of(PASSED_ON, head, "api")
+    assert [(one.code, one.subject) for one in found.remarks] == said
+    assert found.unchecked == ()
+
+
+def test_a_name_that_is_newly_passed_on_is_new() -> None:
+    head = {**PASSED_ON, "src/pkg/__init__.py": "from ._impl import Thing, inner, load\n"}
+    found = review_of(PASSED_ON, head, "api")
+    assert [(one.code, one.subject) for one in found.remarks] == [("api.added", "pkg.inner")]
