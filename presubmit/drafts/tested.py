@@ -56,7 +56,7 @@ def lines_on_tests(facts: DraftFacts, most: int) -> list[str]:
     named = {it.step for it in run.failures}
     passed = list(
         dict.fromkeys(
-            _NAMES.get(s.role, s.role) for s in others if s.role != "review" and _passed(s, others)
+            _named(s.role, others) for s in others if s.role != "review" and _passed(s, others)
         )
     )
     if passed:
@@ -108,6 +108,13 @@ def _image(facts: DraftFacts) -> list[str]:
 
 def _why_all(run: RunView) -> str:
     return in_text(one_line(run.selection.unsure[0], 120)) if run.selection.unsure else ""
+
+
+def _named(role: str, others: Iterable[RunStep]) -> str:
+    """Name what passed; lint of which no tool ran was a look at the syntax."""
+    if role == "lint" and not any(it.command for it in others if it.role == role):
+        return "syntax"
+    return _NAMES.get(role, role)
 
 
 def _passed(step: RunStep, others: Iterable[RunStep]) -> bool:

@@ -569,3 +569,13 @@ def test_a_push_that_was_let_through_untested_is_told_with_its_reason(facts: Fac
     lines = lines_on_tests(facts("fix-with-test", skipped=("a [scratch] place",)), 3)
     assert "- Hook skipped: a \\[scratch\\] place" in lines
     assert not any("Hook skipped" in line for line in lines_on_tests(facts("fix-with-test"), 3))
+
+
+def test_lint_of_which_no_tool_ran_is_called_a_look_at_the_syntax(facts: Facts) -> None:
+    found = facts("fix-with-test")
+    lint = [it for it in found.run.steps if it.role == "lint" and not it.command]
+    others = tuple(it for it in found.run.steps if it.role != "lint")
+    run = msgspec.structs.replace(found.run, steps=(*lint, *others))
+    (line,) = (it for it in lines_on_tests(facts("fix-with-test", run=run), 3) if "Passed" in it)
+    assert "syntax" in line
+    assert "lint" not in line
