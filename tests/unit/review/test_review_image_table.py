@@ -8,7 +8,7 @@ from tests.unit.review.trees import codes, review_of
 
 CU121 = "https://download.pytorch.org/whl/cu121"
 CU118 = "https://download.pytorch.org/whl/cu118"
-PYPI = "https://pypi.org/simple"
+INDEX = "https://index.example.org/simple"
 
 CLEAN = f"""\
 FROM nvidia/cuda:12.1.1-cudnn8-devel-ubuntu22.04
@@ -146,7 +146,7 @@ TABLE: dict[str, tuple[tuple[dict[str, str], dict[str, str]], list[str]]] = {
         edited(
             (
                 f"torch==2.5.1+cu121 torchvision==0.20.1+cu121 --index-url {CU121}",
-                f"torch torchvision --index-url {PYPI}",
+                f"torch torchvision --index-url {INDEX}",
             )
         ),
         [
@@ -159,7 +159,7 @@ TABLE: dict[str, tuple[tuple[dict[str, str], dict[str, str]], list[str]]] = {
     ),
     "an index of somebody else": (
         requirements(
-            f"--index-url {PYPI}\nnumpy==2.1.0\n",
+            f"--index-url {INDEX}\nnumpy==2.1.0\n",
             "--index-url https://mirror.example.org/simple\nnumpy==2.1.0\n",
         ),
         ["pins.index-changed"],
