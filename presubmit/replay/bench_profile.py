@@ -34,6 +34,9 @@ def take_profile(
     folder: Path,
 ) -> Profile:
     """Profile both sides; what they wrote goes to `profile/` in the run's folder."""
+    if suite.adapter is Adapter.COMMAND:
+        why = "no profile: a command runs in processes of its own"
+        return Profile(id=result.bench.id, problems=(why,))
     files: list[str] = []
     problems: list[str] = []
     stacks: dict[str, str] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit.bench import progress
-from presubmit.bench.counting import both, count_suite, worth_counting
-from presubmit.bench.deadline import Deadline, StoppedError
+from presubmit.bench.counting import worth_counting
 from presubmit.bench.listing import Listed, list_suite, trace_suite
 from presubmit.bench.measure import measure
 from presubmit.bench.narrowing import in_change, matching
@@ -34,6 +32,7 @@ from presubmit.bench.values import (
 from presubmit.container import attach
 from presubmit.container.box import DockerBox
 from presubmit.replay.assignment import BENCH, BESIDE
+from presubmit.replay.bench_counts import count_instructions, suite_of
 from presubmit.replay.bench_profile import take_profile
 from presubmit.replay.bench_sides import BoxSide, HostSide
 from presubmit.replay.events import write_event
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from presubmit.bench.talk import Side
-    from presubmit.bench.values import Bench, Counted, Result
+    from presubmit.bench.values import Bench, Result
     from presubmit.container.model import Box
     from presubmit.replay.assignment import Lane
     from presubmit.replay.steps import Bench as Place
@@ -59,18 +58,6 @@ _THREADS: Final = (
 )
 _WORKER: Final = "import sys; sys.path[:] = [it for it in sys.path if it]; from presubmit_bench.__main__ import main; main()"
 """Not `-m`: that puts the tree first on the path, and `-P` is not there before Python 3.11."""
-
-
-_PERF: Final = ()
-_VALGRIND: Final = (
-    *("setarch", "-R", "valgrind", "--quiet", "--tool=callgrind"),
-    *("--instr-atstart=no", "--collect-atstart=no"),
-)
-"""With fixed addresses, since a count may depend on them (facts/bench.md, section 2)."""
-_LEAST_COUNTING: Final = 30.0
-"""Seconds for counting where measuring took all of the budget: valgrind starts slowly."""
-OUT: Final = "PRESUBMIT_BENCH_CALLGRIND"
-"""Tells the worker that it runs under callgrind, and where that writes."""
 
 
 class _SameBuildError(Exception):
@@ -165,41 +152,28 @@ class _Run:
             return
         order = {Word.SLOWER: 0, Word.FASTER: 1}
         result = min(timed, key=lambda it: order.get(it.word, 2))
-        suite = next(
-            it
-            for it in suites
-            if (it.root, it.adapter) == (result.bench.root, result.bench.adapter)
-            and result.bench.file in it.files
-        )
         self.place.say(f"profiling {result.bench.id}")
-        self.profile = take_profile(
-            result,
-            suite,
-            self.lanes,
-            lambda name, under: self._side(name, under=under),
-            Path(self.place.folder),
-        )
+        suite = suite_of(result, suites)
+        self.profile = take_profile(result, suite, self.lanes, self._open, Path(self.place.folder))
         self.problems += self.profile.problems
 
     def _count(self, suites: list[Suite]) -> None:
-        """Count instructions where that helps: perf events where the machine has them, else valgrind."""
+        """Count instructions where that helps, in what measuring left of the budget."""
         wanted = worth_counting(self.measured.results, asked=self.work.counts)
         if not wanted or self.measured.stopped == "interrupted":
             return
         self.place.say(f"counting instructions of {counted(len(wanted), 'benchmark')}")
+        asked = self.work.counts == "yes"
         budget = self.work.settings.budget
-        # Who asked for counts waits for them; else they take what measuring left of the budget.
-        seconds = budget if self.work.counts == "yes" else budget - self.measured.seconds
-        deadline = Deadline(
-            now=time.monotonic, stop=lambda: False, seconds=max(_LEAST_COUNTING, seconds)
+        found, problems = count_instructions(
+            suites,
+            wanted,
+            self._open,
+            self.place,
+            core=self.core,
+            # Who asked for counts waits for them.
+            seconds=budget if asked else budget - self.measured.seconds,
         )
-        found: dict[str, Counted] = {}
-        try:
-            self._count_suites(suites, wanted, deadline, found)
-        except StoppedError:
-            self.problems.append(
-                f"instructions not counted within {max(_LEAST_COUNTING, seconds):.0f} s"
-            )
         self.measured = msgspec.structs.replace(
             self.measured,
             results=tuple(
@@ -208,60 +182,9 @@ class _Run:
             ),
         )
         reasons = {it.why for it in found.values() if it.head is None and it.why}
-        if reasons and self.work.counts == "yes":
-            self.problems.append(f"instructions not counted: {'; '.join(sorted(reasons))}")
-
-    def _count_suites(
-        self,
-        suites: list[Suite],
-        wanted: tuple[Result, ...],
-        deadline: Deadline,
-        found: dict[str, Counted],
-    ) -> None:
-        """Put counts into `found`, suite by suite; raises StoppedError when the time is over."""
-        for suite in suites:
-            mine = [
-                it
-                for it in wanted
-                if (it.bench.root, it.bench.adapter) == (suite.root, suite.adapter)
-            ]
-            if not mine:
-                continue
-            counts = self._counts(suite, mine, _PERF, deadline)
-            if self._has_valgrind and not any(it.head is not None for it in counts.values()):
-                counts = self._counts(suite, mine, _VALGRIND, deadline)
-            found.update(counts)
-
-    def _counts(
-        self, suite: Suite, results: list[Result], under: tuple[str, ...], deadline: Deadline
-    ) -> dict[str, Counted]:
-        """Count on both sides, one after the other."""
-        lane = self.place.lane
-        env = {OUT: f"{lane.output}/callgrind"} if under == _VALGRIND else {}
-        if under == _VALGRIND:
-            under = (*under, f"--callgrind-out-file={lane.output}/callgrind.%p")
-        sides = {
-            name: count_suite(
-                self._side(name, under=under),
-                suite,
-                results,
-                core=self.core,
-                env=env,
-                check=deadline.check,
-            )
-            for name in ("base", "head")
-        }
-        names = [it.bench.id for it in results]
-        return {it: both(sides["base"].get(it), sides["head"].get(it)) for it in names}
-
-    @functools.cached_property
-    def _has_valgrind(self) -> bool:
-        done = self.place.box.exec(
-            ("sh", "-c", "command -v valgrind && command -v setarch"),
-            log=self.place.log,
-            timeout=30.0,
-        )
-        return done.ok
+        if reasons and asked:
+            problems = (*problems, f"instructions not counted: {'; '.join(sorted(reasons))}")
+        self.problems += problems
 
     def _wanted(self, suite: Suite) -> Suite | None:
         """Keep of a suite the files that the change can reach."""
@@ -317,6 +240,9 @@ class _Run:
         write_event(Path(assignment.events), event="said", id=self.place.name, text=text)
 
     # --- sides ------------------------------------------------------------------------------------------------------
+
+    def _open(self, which: str, under: tuple[str, ...]) -> Side:
+        return self._side(which, under=under)
 
     def _side(self, which: str, *, under: tuple[str, ...] = ()) -> Side:
         lane = self.lanes[which]
