@@ -12,7 +12,7 @@ from presubmit import convention
 from presubmit.change.diff import read_changed_files
 from presubmit.change.git import fields, git
 from presubmit.change.git import shown as names_in_words
-from presubmit.drafts.api import api_of_review, compare_api
+from presubmit.drafts.api import api_of_review
 from presubmit.drafts.asked import asks_sign_off, find_fragments, required_names, rfc_places
 from presubmit.drafts.owners import PLACES, read_owners
 from presubmit.drafts.proof import is_evidence
@@ -24,8 +24,9 @@ from presubmit.proof import evidence_tree
 from presubmit.report.bench import read_comparison
 from presubmit.report.folder import find_run, list_runs, read_run
 from presubmit.review.values import Review
+from presubmit.review_reading import read_kept_review, read_review
 from presubmit.upstream_reading import read_upstream
-from presubmit.values import FileStatus, builtins_of, decode
+from presubmit.values import FileStatus, builtins_of
 from presubmit.where import history_path
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def read_facts_of_draft(reading: Reading, run: str | None, shown: Shown) -> Draf
     change = reading.change
     tree, _ = evidence_tree(reading)
     view, folders = read_runs(change, tree, run)
-    review = next((it for folder in folders if (it := read_review(folder))), None)
+    review = next((it for folder in folders if (it := read_kept_review(folder))), None)
     comparison = next((found for it in folders if (found := read_comparison(it))), None)
     files = _committed(reading)
     api = _api(reading, review)
@@ -151,14 +152,6 @@ def _view(folder: Path) -> RunView | None:
         return None
 
 
-def read_review(folder: Path) -> Review | None:
-    """Read a run's review.json; None where there is none, or it is not ours."""
-    try:
-        return decode((folder / "review.json").read_bytes(), Review)
-    except (OSError, ValueError, msgspec.ValidationError):
-        return None
-
-
 def read_commits(repository: Repository, base: str, head: str | None) -> tuple[Commit, ...]:
     """Read the change's commits, oldest first; merges say nothing of it."""
     if head is None or head == base:
@@ -201,20 +194,10 @@ def is_source(path: str) -> bool:
 
 
 def _api(reading: Reading, review: Review | None) -> Api:
-    looked = review is not None and "api" in review.rules
-    if review is not None and looked and all(it.rule != "api" for it in review.unchecked):
-        return api_of_review(review)
-    files = [it for it in reading.change.files if it.path.endswith(".py") and is_source(it.path)]
-    reading.base_reader.want(it.old_path or it.path for it in files)
-    reading.head_reader.want(it.path for it in files)
-    return compare_api(
-        (
-            it.path,
-            reading.base_reader.data(it.old_path or it.path),
-            reading.head_reader.data(it.path) if it.status is not FileStatus.DELETED else None,
-        )
-        for it in files
-    )
+    """Give what the run's review says of the API; a run of an earlier presubmit, or one that left it out, had none."""
+    if review is None or "api" not in review.rules:
+        review = read_review(reading, ("api",))
+    return api_of_review(review)
 
 
 def _users(reading: Reading, api: Api) -> dict[str, tuple[str, ...]]:

@@ -190,7 +190,7 @@ def _api(facts: DraftFacts) -> Answer:
     if breaks:
         return Answer(ok=False, why=listed(breaks, most=2))
     if not facts.api.whole:
-        why = "none in the changed files; re-exported names were not followed"
+        why = "none was seen, but not all of it could be looked at"
         return Answer(ok=False, why=why)
     return Answer(ok=True, why="no public Python name removed or altered")
 

@@ -123,13 +123,13 @@ class Api(Value, frozen=True, kw_only=True):
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     altered: tuple[str, ...] = ()
-    """`pkg.mod.name(a, b) -> name(a, *, b)`: what a caller may have to change."""
+    """What a caller may have to change, in a sentence each."""
     names: tuple[str, ...] = ()
     """The names of what is altered."""
     modules: tuple[str, ...] = ()
     """New public modules."""
     whole: bool = False
-    """Whether names that other modules re-export were followed, too."""
+    """Nothing of it was left unchecked."""
 
     @property
     def breaks(self) -> tuple[str, ...]:

@@ -290,7 +290,8 @@ def _added(
             return
         path, line = _place(member, places)
         text = f"{member.path} is a new public {member.kind.value}"
-        yield _remark("added", Severity.NOTE, text, path, line, member.path)
+        kind = "module-added" if member.is_module else "added"
+        yield _remark(kind, Severity.NOTE, text, path, line, member.path)
         return
     before = known[name]
     if not before.is_alias and (member.is_module or member.is_class):
@@ -314,7 +315,7 @@ def _place(
 def _remark(
     kind: str, severity: Severity, text: str, file: str, line: int | None, subject: str
 ) -> Remark:
-    breaks = kind != "added"
+    breaks = kind not in {"added", "module-added"}
     return Remark(
         code=f"api.{kind}",
         severity=severity,

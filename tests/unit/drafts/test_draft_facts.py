@@ -9,7 +9,7 @@ import pytest
 
 from presubmit.bench.values import Word
 from presubmit.draft_reading import is_source
-from presubmit.drafts.api import api_of_review, compare_api
+from presubmit.drafts.api import api_of_review
 from presubmit.drafts.asked import asks_sign_off, find_fragments, required_names, rfc_places
 from presubmit.drafts.checklist import draft_checklist
 from presubmit.drafts.commits import issues_of, summary_lines, title_of
@@ -114,50 +114,6 @@ def test_the_last_line_that_matches_names_the_owners() -> None:
 # --- the public API ---
 
 
-def api(before: str, after: str | None, path: str = "src/p/m.py") -> Api:
-    return compare_api([(path, before.encode(), None if after is None else after.encode())])
-
-
-def test_a_name_that_goes_breaks_and_its_methods_are_not_said_twice() -> None:
-    found = api("class A:\n    def f(self): pass\ndef g(): pass\n", "def h(): pass\n")
-    assert (found.removed, found.added) == (("p.m.A", "p.m.g"), ("p.m.h",))
-
-
-def test_private_names_and_modules_are_nobodys_business() -> None:
-    assert api("def _f(): pass\n", "") == Api()
-    assert api("def f(): pass\n", None, "src/p/_m.py") == Api()
-
-
-def test_a_new_file_is_a_new_module() -> None:
-    found = compare_api([("p/__init__.py", None, b"def f(): pass\n")])
-    assert found == Api(modules=("p",))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "is_break"),
-    [
-        ("a", "a, b=1", False),
-        ("a", "a, b", True),
-        ("a, b=1", "a, *, b=1", True),
-        ("a", "b", True),
-        ("a, /", "b, /", False),
-        ("a", "*args, **kwargs", False),
-        ("a, b", "b, a", True),
-        ("a=1", "a", True),
-        ("*, a=1", "*, a=2", False),
-        ("*, a=1", "", True),
-        ("*args", "", True),
-        ("**kw", "a=1", True),
-        ("a", "a, *, b", True),
-    ],
-)
-def test_a_signature_breaks_where_some_call_of_it_does(
-    before: str, after: str, *, is_break: bool
-) -> None:
-    found = api(f"def f({before}): pass\n", f"def f({after}): pass\n")
-    assert bool(found.altered) is is_break
-
-
 def test_the_reviews_word_on_the_api_is_taken_over() -> None:
     review = Review(
         tree="t",
@@ -172,6 +128,7 @@ def test_the_reviews_word_on_the_api_is_taken_over() -> None:
                 text="p.h takes no a",
                 subject="p.h",
             ),
+            Remark(code="api.module-added", severity=Severity.NOTE, text="n", subject="p.m"),
             Remark(code="docs.stale", severity=Severity.WARNING, text="z"),
         ),
     )
@@ -181,11 +138,14 @@ def test_the_reviews_word_on_the_api_is_taken_over() -> None:
         removed=("p.f",),
         altered=("p.h takes no a",),
         names=("p.h",),
+        modules=("p.m",),
         whole=True,
     )
+    left = Unchecked(rule="api", what="p.x", why="it does not parse")
+    assert not api_of_review(msgspec.structs.replace(review, unchecked=(left,))).whole
 
 
-def test_only_who_followed_re_exports_can_say_that_no_name_breaks(facts: Facts) -> None:
+def test_only_who_looked_at_all_of_it_can_say_that_no_name_breaks(facts: Facts) -> None:
     assert not answer("api", facts("fix-without-test")).ok
     assert answer("api", facts("fix-without-test", api=Api(whole=True))).ok
 
@@ -498,10 +458,6 @@ def test_an_item_of_nobodys_evidence_is_a_plain_box(facts: Facts) -> None:
     item = Item(id="cla", text="CLA signed", evidence="none")
     found = facts("fix-without-test", asked=Asked(items=(item,)))
     assert "- [ ] CLA signed" in draft_checklist(found, "", "", plain)
-
-
-def test_a_file_that_is_no_python_has_no_names() -> None:
-    assert compare_api([("p/a.py", b"def f(:\n", b"def g(:\n")]) == Api()
 
 
 def test_other_files_that_others_must_agree_to_suggest_an_rfc(facts: Facts) -> None:

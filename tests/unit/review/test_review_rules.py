@@ -42,6 +42,10 @@ API = {
         with_a("def second", "def third():\n    pass\n\n\ndef second"),
         ["api.added"],
     ),
+    "a module is new": (
+        {**PACKAGE, "src/pkg/b.py": 'def third():\n    """Third."""\n'},
+        ["api.module-added"],
+    ),
     "tests move into a folder": (
         {**PACKAGE, "src/pkg/tests/test_a.py": "def test_a():\n    pass\n"},
         [],
