@@ -23,7 +23,6 @@ from presubmit.history import History
 from presubmit.proof import evidence_tree
 from presubmit.report.bench import read_comparison
 from presubmit.report.folder import find_run, list_runs, read_run
-from presubmit.review.values import Review
 from presubmit.review_reading import read_kept_review, read_review
 from presubmit.upstream_reading import read_upstream
 from presubmit.values import FileStatus, builtins_of
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from presubmit.change.repository import Repository
     from presubmit.drafts.values import Api
     from presubmit.reading import Reading
+    from presubmit.review.values import Review
     from presubmit.upstream.cells import JobCell
     from presubmit.values import Change, ChangedFile
 

@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from presubmit.change.git import fields, git
 from presubmit.errors import PresubmitError, UsageError
 from presubmit.report.folder import write_json
@@ -86,9 +88,11 @@ def _finding(remark: Remark) -> Finding:
 
 
 def read_kept_review(folder: Path) -> Review | None:
-    """Read a run's review; None where it has none."""
-    path = folder / "review.json"
-    return decode(path.read_bytes(), Review) if path.is_file() else None
+    """Read a run's review; None where it has none, or it is not ours."""
+    try:
+        return decode((folder / "review.json").read_bytes(), Review)
+    except (OSError, ValueError, msgspec.ValidationError):
+        return None
 
 
 def read_review_facts(reading: Reading) -> Facts:
