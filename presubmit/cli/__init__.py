@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     # What a command makes lives until it ends: looking for cycles at every 700 new objects takes a fifth of its time.
     gc.set_threshold(_COLLECTED)
-    sys.exit(_with_output_closed(int(run(arguments))))
+    sys.exit(_with_output_closed(int(invoke(arguments))))
 
 
 def _with_output_closed(code: int) -> int:
@@ -35,7 +35,7 @@ def _with_output_closed(code: int) -> int:
     return code
 
 
-def run(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one line an end
+def invoke(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one line an end
     """Run the command line; give the exit code."""
     try:
         import click  # noqa: PLC0415 - an interrupt while this loads is an interrupt all the same

@@ -98,7 +98,7 @@ def test_a_selection_of_python_loads_neither_engine_nor_runner_nor_readers_of_c(
     repo: Repo,
 ) -> None:
     code = (
-        "import sys; from presubmit.cli import run; run(['select']);"
+        "import sys; from presubmit.cli import invoke; invoke(['select']);"
         "print([it for it in sys.modules if it.partition('.')[0] in"
         " {'docker', 'nox', 'git', 'rich', 'yaml', 'ruamel', 'requests', 'multiprocessing',"
         " 'statistics'} or it in {'presubmit.selector.native.csource',"

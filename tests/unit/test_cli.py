@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from presubmit.cli import run as run_cli
+from presubmit.cli import invoke as run_cli
 from presubmit.cli.app import app
 from presubmit.cli.options import Seconds, ShardOf, make_options
 from presubmit.cli.reference import render_cli, render_config

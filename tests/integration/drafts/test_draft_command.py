@@ -91,7 +91,7 @@ def store_run(repo: Repo, name: str, **changed: Any) -> Path:
 
 
 def draft(*args: str) -> int:
-    return cli.run(["draft", *args])
+    return cli.invoke(["draft", *args])
 
 
 def pull_request(repo: Repo) -> Path:
