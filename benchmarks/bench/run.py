@@ -1,6 +1,7 @@
 """`presubmit bench` beside the tools that a user would pick instead, on the same work, trials turn by turn.
 
-Usage: python benchmarks/bench/run.py --work DIR [--rounds 14] [--few] [--tools presubmit,asv] [--image NAME] [--check]
+Usage: python benchmarks/bench/run.py --work DIR [--rounds 14] [--power 2] [--percents 0,5] [--few]
+       [--tools presubmit,asv] [--image NAME] [--check]
 
 Needs the package index, git, a C compiler and, for hyperfine, that program. A trial is one comparison of three
 benchmarks by one tool; every trial is a row in DIR/trials.jsonl, and what is there is not run again.
@@ -34,18 +35,29 @@ POWER: Final = 2
 """Rounds of each slow-down: six comparisons a tool."""
 
 
-def schedule(tools: list[str], rounds: int) -> list[tuple[str, int, int]]:
-    """Give the trials as (tool, percent, number), mixed in an order that is always the same."""
+def schedule(
+    tools: list[str],
+    rounds: int,
+    *,
+    power: int = POWER,
+    percents: tuple[int, ...] = PERCENTS,
+) -> list[tuple[str, int, int]]:
+    """Give the trials as (tool, percent, number), mixed in an order that is always the same.
+
+    `power` are the rounds of each slow-down; they are spread over the rounds of A/A.
+    """
+    slowed = [percent for percent in percents if percent]
     planned: list[tuple[str, int, int]] = []
     shuffle = random.Random(5)  # noqa: S311 - an order, no secret
     for number in range(rounds):
         turn = [
-            (tool, 0, number) for tool in tools if number < min(rounds, SLOW.get(tool, rounds))
+            (tool, 0, number)
+            for tool in tools
+            if 0 in percents and number < min(rounds, SLOW.get(tool, rounds))
         ]
-        # The slow-downs are spread over the rounds.
-        for at, percent in enumerate(PERCENTS[1:]):
-            for times in range(POWER):
-                if (at * POWER + times) * rounds // (POWER * (len(PERCENTS) - 1)) == number:
+        for at, percent in enumerate(slowed):
+            for times in range(power):
+                if (at * power + times) * rounds // (power * len(slowed)) == number:
                     turn += [(tool, percent, times) for tool in tools]
         shuffle.shuffle(turn)
         planned += turn
@@ -77,6 +89,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--power", type=int, default=POWER, help="rounds of each slow-down")
+    parser.add_argument("--percents", default=",".join(map(str, PERCENTS)))
     parser.add_argument("--few", action="store_true", help="one round, presubmit and asv")
     parser.add_argument("--tools", default=",".join(TOOLS))
     parser.add_argument("--image", default="", help="devel image for presubmit; else the host")
@@ -91,7 +105,9 @@ def main() -> None:
     if not given.table:
         lab = make_lab(given.work.resolve(), given.image)
         done = {(r["tool"], r["percent"], r["number"]) for r in store.rows("trial")}
-        for trial in schedule(tools, 1 if given.few else given.rounds):
+        percents = tuple(map(int, given.percents.split(",")))
+        rounds = 1 if given.few else given.rounds
+        for trial in schedule(tools, rounds, power=given.power, percents=percents):
             if trial not in done:
                 measure(lab, store, *trial)
     rows = list(store.rows("trial"))
