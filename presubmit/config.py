@@ -66,9 +66,29 @@ class BuildConfig(Value, frozen=True, kw_only=True):
     mode: Annotated[
         str,
         Meta(
-            description="`auto`, `editable`, `wheel` (tests see the installed wheel only), `command` or `none`."
+            description="`auto`, `editable`, `wheel` (tests see the installed wheel only), `command`, `none`, or `overlay`"
+            " (the tree's Python over an installed build)."
         ),
     ] = "auto"
+    overlay: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Import packages at the tree's root that mode `overlay` lays over the installed ones."
+        ),
+    ] = ()
+    installed: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Requirements that give the installed build of mode `overlay`; else the image has it."
+        ),
+    ] = ()
+    compiled: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Patterns of the files that the installed build was made from (`!docs/**` takes out): a change of"
+            " one needs `build.command` instead of the overlay. Else native sources and build files."
+        ),
+    ] = ()
     command: Annotated[
         str, Meta(description="Shell command that builds and installs, for mode `command`.")
     ] = ""
@@ -124,6 +144,16 @@ class TestsConfig(Value, frozen=True, kw_only=True):
             " or a script such as `runtests.py`."
         ),
     ] = ("pytest",)
+    apart: Annotated[
+        bool,
+        Meta(
+            description="Run every chosen file in a pytest process of its own, the file named as an argument."
+        ),
+    ] = False
+    path: Annotated[
+        tuple[str, ...],
+        Meta(description="Folders of the tree that the tests have on their import path."),
+    ] = ()
     shards: Annotated[
         int, Meta(ge=1, description="Processes that share the chosen test files.")
     ] = 1
@@ -394,6 +424,12 @@ class Config(Value, frozen=True, kw_only=True):
             description="`auto`: commands, extras and variables that nothing here names come from upstream's jobs; `no`."
         ),
     ] = "auto"
+    profile: Annotated[
+        str,
+        Meta(
+            description="What presubmit knows of this upstream beyond its files: `auto`, `pytorch` or `none`."
+        ),
+    ] = "auto"
     actions: Annotated[
         dict[str, ActionConfig],
         Meta(description='Substitutes for actions, by name: `[actions."owner/name"]`.'),
@@ -415,12 +451,13 @@ TABLES: Final[Mapping[str, type[Value]]] = {
 _CHOICES: Final[Mapping[str, frozenset[str]]] = {
     "container.network": frozenset({"none", "bridge"}),
     "container.profile": frozenset({"hardened", "ci-parity"}),
-    "build.mode": frozenset({"auto", "editable", "wheel", "command", "none"}),
+    "build.mode": frozenset({"auto", "editable", "wheel", "command", "none", "overlay"}),
     "build.native": frozenset({"auto", "none"}),
     "docs.convention": frozenset({"auto", "numpy", "google", "rst"}),
     "docs.binding": frozenset({"auto", "yes", "no"}),
     "docs.doctests": frozenset({"auto", "yes", "no"}),
     "upstream": frozenset({"auto", "no"}),
+    "profile": frozenset({"auto", "none", "pytorch"}),
     "replay.user": frozenset({"caller", "root"}),
     "hook.incomplete": frozenset({"warn", "refuse"}),
     "draft.dco": frozenset({"auto", "yes", "no"}),

@@ -12,7 +12,8 @@ import msgspec
 
 from presubmit import convention
 from presubmit.config import UPSTREAM, TestsConfig, without_upstream
-from presubmit.errors import UsageError
+from presubmit.errors import ConfigError, UsageError
+from presubmit.overlay import names_of, overlay_of
 from presubmit.plan_bench import bench_steps, for_benchmarks
 from presubmit.runners import pytest, runner_of
 from presubmit.selector import shards
@@ -46,7 +47,7 @@ from presubmit.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from presubmit.config import Config, Sourced
+    from presubmit.config import BuildConfig, Config, Sourced
     from presubmit.values import Change
 
 # Pinned, so that two runs of one presubmit give one answer; the project's own pins live in its own config.
@@ -125,6 +126,9 @@ def make_plan(
     with their variables, `rules` the rules of the review. Raises UsageError where --only or --skip names no step.
     """
     left_out: list[str] = []
+    overlaid = _laid_over(change, config)
+    if overlaid:
+        facts = msgspec.structs.replace(facts, native=())  # nothing is compiled
     lint = _lint_steps(change, facts, config, left_out)
     # What was built before is mostly still there; only a clean build surely takes of the budget.
     sure = _build_steps(change, facts, config, needs_build=True, clean=True) if clean_build else ()
@@ -140,6 +144,7 @@ def make_plan(
         left_out=left_out,
     )
     tests += _twin_steps(selection, facts, config, ask, division=division, besides=besides)
+    tests = [_for_overlay(step, overlaid) for step in tests]
     docs = _docs_steps(change, facts, config, ask, left_out)
     bench = bench_steps(benchmarks, left_out, on_path=_installs_nothing(facts, config))
     needs_build = any(step.needs for step in (*tests, *docs, *bench))
@@ -318,12 +323,17 @@ def _lint_commands(
 # --- build ----------------------------------------------------------------------------------------------------------
 
 
-def build_work(facts: Facts, config: Sourced, *, tree: str, clean: bool) -> Build:
-    """Say how this tree is built; the same for head and for the base, each from its own files."""
+def build_work(
+    facts: Facts, config: Sourced, change: Change, *, clean: bool, of_base: bool = False
+) -> Build:
+    """Say how head or the base is built; the same for both, each from its own files."""
+    tree = change.base.tree if of_base else change.target.tree
     # Upstream's variables are those of its test step; it does not build with them.
     shared = () if _of_upstream(config, "tests.env") else config.config.tests.env
     env = (*shared, *config.config.build.env)
     work = _build_work(facts, facts.requirements, config.config, env=env, clean=clean)
+    if work.mode == "overlay":
+        work = _overlaid(work, config.config.build, change, of_base=of_base)
     if facts.otherwise is not None:
         plain = without_upstream(config)
         otherwise = _build_work(facts, facts.otherwise, plain, env=env, clean=clean)
@@ -364,6 +374,39 @@ def _build_work(
         env=env,
         timeout=build.timeout,
     )
+
+
+def _laid_over(change: Change, config: Sourced) -> tuple[str, ...]:
+    """Name the packages of an overlay; none where the project is built."""
+    build = config.config.build
+    if build.mode != "overlay":
+        return ()
+    changed = [path for file in change.files for path in file.paths]
+    overlay, _ = overlay_of(build, changed, base=change.base.commit)
+    return names_of(overlay) if overlay is not None else ()
+
+
+def _for_overlay(step: PlanStep, packages: tuple[str, ...]) -> PlanStep:
+    """Have tests prove that these packages come from the overlay."""
+    if not packages or not isinstance(step.work, Tests):
+        return step
+    return msgspec.structs.replace(
+        step, work=msgspec.structs.replace(step.work, overlaid=packages)
+    )
+
+
+def _overlaid(work: Build, build: BuildConfig, change: Change, *, of_base: bool) -> Build:
+    """Give the build that lays the tree's Python over what is installed, or that compiles where that must be."""
+    changed = [path for file in change.files for path in file.paths]
+    overlay, _ = overlay_of(build, changed, base=change.base.commit, of_base=of_base)
+    if overlay is None:
+        return msgspec.structs.replace(work, mode="command")
+    if not overlay.packages:
+        raise ConfigError(
+            "build.mode is overlay, and build.overlay names no package",
+            hint='name the packages at the root of the tree: overlay = ["torch"]',
+        )
+    return msgspec.structs.replace(work, overlay=overlay, native=(), build_requires=())
 
 
 def _for_recording(step: PlanStep, record: str) -> PlanStep:
@@ -457,24 +500,36 @@ def _build_steps(
     )
     if not needs_build and not touched:
         return []
-    work = build_work(facts, config, tree=change.target.tree, clean=clean)
+    work = build_work(facts, config, change, clean=clean)
     work = msgspec.structs.replace(work, stale_generated=stale_generated(change, facts, work))
-    kind = "extension modules" if work.native else "pure Python"
+    title, why = _titled(work), f"it is built from {built[0]}" if built else "the tests need it"
+    if work.overlay is not None:
+        why = "nothing that is compiled changes: the tree's Python is laid over an installed build"
     origin = facts.backend.origin if facts.backend else "convention: nothing to install"
     if work.mode == "command":
         origin = _origin(config, "build.command", "config build.command")
+    elif work.overlay is not None:
+        origin = _origin(config, "build.overlay", "config build.overlay")
     else:
         origin = ", ".join((origin, *_upstream_lines(config)))
     return [
         PlanStep(
             id="build.1",
             role=Role.BUILD,
-            title=f"build ({kind})" if work.mode != "none" else "environment",
+            title=title,
             work=work,
             origin=origin,
-            why=f"it is built from {built[0]}" if built else "the tests need it",
+            why=why,
         )
     ]
+
+
+def _titled(work: Build) -> str:
+    if work.mode == "none":
+        return "environment"
+    if work.overlay is not None:
+        return f"overlay of {', '.join(work.overlay.packages)}"
+    return f"build ({'extension modules' if work.native else 'pure Python'})"
 
 
 def _upstream_lines(config: Sourced) -> tuple[str, ...]:
@@ -523,7 +578,7 @@ def _divide(
         kept, cut = shards.within_budget(kept, seconds, ask.budget - built_in)
     mode = Mode.SCOPED if cut or elsewhere else selection.mode
     shares = shards.share(kept, seconds, tests.shards, serial=tests.serial)
-    if len(shares) == 1 and mode is Mode.ALL:
+    if len(shares) == 1 and mode is Mode.ALL and not tests.apart:
         shares = [Share(files=())]
     return _Division(mode=mode, kept=kept, shares=tuple(shares), cut=cut, elsewhere=elsewhere)
 
@@ -605,6 +660,8 @@ def _tests_work(facts: Facts, config: Sourced, ask: Ask, part: Share, mode: Mode
         retries=tests.retries if ask.retries is None else ask.retries,
         max_retried=tests.max_retried,
         exit_first=ask.exit_first,
+        apart=tests.apart,
+        path=tests.path,
         off_path=build.mode == "wheel",
         on_path=_installs_nothing(facts, config),
         project=str(facts.project.table("project").get("name", "")),

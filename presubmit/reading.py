@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from presubmit import evidence_key
+from presubmit import evidence_key, profiles
 from presubmit.bench.values import BenchAsk
 from presubmit.change import read_change, read_repository
 from presubmit.change.authors import read_circle
@@ -107,6 +107,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     cache: Path
     circle: str
+    profile: str = ""
+    """What is known of the upstream beyond its files, by name; empty: nothing."""
     image: str = ""
     """Id of the image that is run in, or HOST; empty where no engine was asked."""
 
@@ -184,6 +186,10 @@ def read_all(options: RunOptions, environ: Mapping[str, str]) -> Reading:
         trust_head=options.trust_head,
         on_host=not options.container,
     )
+    profile = config.config.profile
+    if profile == "auto":
+        profile = profiles.recognise(head)
+    config = fill_in(config, profiles.options_of(profile, head))
     circle = read_circle(repository, change.base.commit, change.target.commit)
     return Reading(
         repository=repository,
@@ -194,11 +200,14 @@ def read_all(options: RunOptions, environ: Mapping[str, str]) -> Reading:
         warnings=tuple(warnings),
         cache=cache_root(environ) / repository_id(change.common_dir) / circle,
         circle=circle,
+        profile="" if profile == "none" else profile,
     )
 
 
 def asks_upstream(reading: Reading, tree: TreeReader) -> bool:
     """Tell whether upstream's jobs of a tree have a say in the options."""
+    if reading.profile:
+        return False  # the profile says it
     has_workflows = any(path.startswith(".github/workflows/") for path in tree.blobs)
     return reading.config.config.upstream != "no" and has_workflows
 

@@ -364,7 +364,7 @@ class _Run:
             runner=self.runner,
             change=self.change,
             open_mirror=lambda: self._base_mirror(stack),
-            work=build_work(facts, config, tree=self.change.base.tree, clean=False),
+            work=build_work(facts, config, self.change, clean=False, of_base=True),
             blobs=reading.base_reader.blobs,
             command=self._tests_work(config),
             definitions=self._base_definitions,

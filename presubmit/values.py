@@ -239,11 +239,28 @@ class Requirements(Value, frozen=True, kw_only=True):
     lines: tuple[str, ...]
 
 
+class Overlay(Value, frozen=True, kw_only=True):
+    """The tree's Python, laid over a build of the same project that is installed already."""
+
+    packages: tuple[str, ...]
+    """Import packages whose folders stand at the tree's root."""
+    installed: tuple[str, ...] = ()
+    """Requirements that give the build; empty: the interpreter has it."""
+    compiled: tuple[str, ...] = ()
+    """Patterns of the files that the build was made from: where one differs, it is not this tree's."""
+    changed: tuple[str, ...] = ()
+    """What the change adds, alters or deletes."""
+    base: str = ""
+    """The base's commit."""
+
+
 class Build(Value, frozen=True, kw_only=True, tag="build"):
     """Build and install the project in the lane's environment."""
 
     mode: str
-    """`editable`, `wheel`, `command`, or `none` (there is nothing to install)."""
+    """`editable`, `wheel`, `command`, `overlay`, or `none` (there is nothing to install)."""
+    overlay: Overlay | None = None
+    """Of mode `overlay`."""
     command: str = ""
     """The shell command of mode `command`."""
     before: str = ""
@@ -312,6 +329,12 @@ class Tests(Value, frozen=True, kw_only=True, tag="tests"):
     """Tests see the installed package only: the sources are off the import path (mode `wheel`)."""
     on_path: bool = False
     """Nothing is installed: the tree's root is put on the import path."""
+    apart: bool = False
+    """Every chosen file has a process of its own, and is named to it."""
+    path: tuple[str, ...] = ()
+    """Folders of the tree that are put on the import path."""
+    overlaid: tuple[str, ...] = ()
+    """Packages that must come from the overlay where they are loaded (mode `overlay`)."""
     pure: tuple[str, ...] = ()
     """The names of the Python module that `env` loads in place of an extension module; one must be loaded."""
     project: str = ""

@@ -16,9 +16,11 @@ import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 
 from presubmit.convention import is_local_requirement, is_native
+from presubmit.overlay import OverlayRefusedError
 from presubmit.replay.assignment import BESIDE, TRACER
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
+from presubmit.replay.overlaying import import_packages, lay_over
 from presubmit.replay.steps import network_of, trouble
 from presubmit.values import Build, Finding, Outcome, StepResult, assigned
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from presubmit.container.network import NetworkSettings
     from presubmit.replay.assignment import Lane
     from presubmit.replay.steps import Bench
+    from presubmit.values import Overlay
 
 _NETWORK_FAULT: Final = re.compile(
     r"CERTIFICATE_VERIFY_FAILED|SSLError|SSLCertVerificationError|ConnectionError|NewConnectionError"
@@ -42,6 +45,8 @@ TRACER_READY: Final = "presubmit-ready"
 _MOST_TRACER_SECONDS: Final = 60.0
 """A build does not wait longer for what only recording needs."""
 _LEAST_SPACE: Final = 1 << 20
+_NOT_OURS: Final = 3
+"""How the import of an overlay ends where another file was imported."""
 _NO_SUCH_VERSION: Final = re.compile(r"\(from versions: none\)")
 
 
@@ -163,6 +168,9 @@ class _Builder:
         self._beside()
         if work.mode == "none":
             return []
+        if work.overlay is not None:
+            self._overlay(work.overlay)
+            return []
         if work.stale_generated:
             reason = (
                 f"{work.stale_generated[0]} is generated from a changed Cython source, and the build does "
@@ -217,7 +225,10 @@ class _Builder:
         self.bench.say("making the environment")
         shutil.rmtree(folder / "venv", ignore_errors=True)
         venv = f"{self.bench.lane.environment}/venv"
-        made = self._run((self.work.python, "-m", "venv", venv), env={})
+        # An installed build that no requirement names is the interpreter's own.
+        own = self.work.overlay is not None and not self.work.overlay.installed
+        command = (self.work.python, "-m", "venv", *(("--system-site-packages",) if own else ()))
+        made = self._run((*command, venv), env={})
         if not made.ok:
             raise self._not_installed(
                 made,
@@ -232,6 +243,8 @@ class _Builder:
         remote = tuple(line for line in build if not is_local_requirement(line))
         if remote:
             self._install(remote, "build requirements")
+        if self.work.overlay is not None and self.work.overlay.installed:
+            self._install(self.work.overlay.installed, "the installed build", constrain=True)
         for requirements in named:
             self._install(requirements.lines, requirements.origin, constrain=True)
         local = (*self.work.local_requirements, *(x for x in build if is_local_requirement(x)))
@@ -351,6 +364,25 @@ class _Builder:
             "some requirements have no wheel: they were built without index credentials"
         )
         return self._run(command, cwd=cwd, env=self.network.env_bare)
+
+    def _overlay(self, overlay: Overlay) -> None:
+        """Lay the tree's Python over the build that is installed, and import it."""
+        self.bench.say("laying the tree's Python over the installed build")
+        self.command = ("# overlay", *overlay.packages)
+        lane = self.bench.lane
+        try:
+            laid, done = lay_over(overlay, lane, self._run, self.python)
+        except OverlayRefusedError as refused:
+            reason = f"{refused}; {refused.hint}"
+            raise BuildStopped(self.result(Outcome.ERROR, reason)) from refused
+        if laid is None:
+            raise BuildStopped(self._ours(done, "the overlay could not be made", ""))
+        self.notes.append(laid.note)
+        imported = import_packages(overlay, lane, self._run, self.python)
+        if imported.exit_code == _NOT_OURS:
+            raise BuildStopped(self._ours(imported, "the overlay is not what Python imports", ""))
+        if not imported.ok:
+            self._stop_project(imported, f"{overlay.packages[0]} cannot be imported")
 
     def _pep517(self) -> None:
         work = self.work

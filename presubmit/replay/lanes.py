@@ -18,7 +18,8 @@ from presubmit.container.network import read_network_settings
 from presubmit.container.options import parse_options, size
 from presubmit.errors import ConfigError, PresubmitError
 from presubmit.replay.assignment import BENCH, RECORDER, Lane
-from presubmit.runners import django, unittest
+from presubmit.replay.overlaying import SAFE_PATH
+from presubmit.runners import apart, django, unittest
 from presubmit.runners.pytest import PLUGIN
 from presubmit.values import encode
 
@@ -83,7 +84,7 @@ def plugin_folder(cache: Path) -> Path:
     """
     here = Path(__file__).parent
     files = {f"{PLUGIN}.py": here / "pytest_plugin.py"}
-    for name in (unittest.MODULE, django.MODULE):
+    for name in (unittest.MODULE, django.MODULE, apart.MODULE):
         files[f"{name}.py"] = here / f"inside/{name}.py"
     for source in (here / "inside/sitecustomize.py", *(here / "inside").glob("*/*.py")):
         files[f"{RECORDER}/{source.relative_to(here / 'inside')}"] = source
@@ -125,6 +126,7 @@ def _dependencies(work: Build) -> Build:
         native=(),
         timeout=0.0,
         command="",
+        overlay=work.overlay and msgspec.structs.replace(work.overlay, changed=(), base=""),
         otherwise=_dependencies(work.otherwise) if work.otherwise is not None else None,
     )
 
@@ -169,11 +171,12 @@ def open_lane(
             f"cannot make {error.filename}: {error.strerror}",
             hint="free disk space (`presubmit clean`) or set XDG_CACHE_HOME",
         ) from error
+    own = SAFE_PATH if work is not None and work.overlay is not None else {}
     if place.engine is None:
-        return _open_host_lane(place, name, mirror, folders)
+        return _open_host_lane(place, name, mirror, folders, own)
     writable = work is not None and work.backend.startswith(REBUILDS_AT_IMPORT)
     return _open_container_lane(
-        place, place.engine, name, mirror, folders, purpose=purpose, writable=writable
+        *(place, place.engine, name, mirror, folders, own), purpose=purpose, writable=writable
     )
 
 
@@ -201,12 +204,14 @@ def _open_container_lane(
     name: str,
     mirror: Mirror,
     folders: Mapping[str, Path],
+    own: Mapping[str, str],
     *,
     purpose: str,
     writable: bool,
 ) -> OpenLane:
     settings = read_network_settings(place.environ)
-    env = {**common_environment(_CACHE), **passed_environment(place.container, place.environ)}
+    passed = passed_environment(place.container, place.environ)
+    env = {**common_environment(_CACHE), **own, **passed}
     options = parse_options(place.container.options, origin="config container.options")
     box = engine.start(
         BoxSpec(
@@ -279,10 +284,15 @@ def _mounts(
 
 
 def _open_host_lane(
-    place: Place, name: str, mirror: Mirror, folders: Mapping[str, Path]
+    place: Place,
+    name: str,
+    mirror: Mirror,
+    folders: Mapping[str, Path],
+    own: Mapping[str, str],
 ) -> OpenLane:
     env = {
         **common_environment(str(folders["cache"])),
+        **own,
         **passed_environment(place.container, place.environ),
     }
     box = HostBox(workdir=str(mirror.tree), env=env)

@@ -48,6 +48,8 @@ class _Run:
         self.widened: Dict[str, List[str]] = {}
         self.known: Optional[Set[str]] = None
         self.watch: List[str] = []
+        self.overlay = ""
+        self.laid_over: Set[str] = set()
         self.narrow = False
         self.none_is_fine = False
         self.seen: Set[str] = set()
@@ -62,6 +64,7 @@ class _Run:
     def take(self, data: Dict[str, Any]) -> None:
         """Take what was chosen; raises ValueError or TypeError on data of another form."""
         self.watch = _strings(data, "watch")
+        self.overlay, self.laid_over = _string(data, "overlay"), set(_strings(data, "laid_over"))
         files, ids = _strings(data, "files"), _strings(data, "ids")
         if data.get("known") is not None:
             self.known = set(_strings(data, "known"))
@@ -207,6 +210,17 @@ class _Run:
                     found.add(name)
         return sorted(found)[:_MOST_COPIES]
 
+    def strays(self) -> List[str]:
+        """Name loaded modules of packages with an overlay that did not come from there."""
+        found = set()
+        for name, module in [*sys.modules.items()] if self.laid_over else ():
+            place = getattr(module, "__file__", None)
+            if not isinstance(place, str) or name.partition(".")[0] not in self.laid_over:
+                continue
+            if not os.path.abspath(place).startswith(self.overlay + os.sep):
+                found.add("{} from {}".format(name, place))
+        return sorted(found)[:_MOST_COPIES]
+
     # --- the end ---
 
     def totals(self) -> Dict[str, Any]:
@@ -219,6 +233,7 @@ class _Run:
             "missing": self.missing(),
             "widened": self.widened,
             "copies": self.copies(),
+            "strays": self.strays(),
         }
 
     def finish(self, session: Any, exitstatus: Any) -> None:
@@ -227,6 +242,8 @@ class _Run:
         for theirs in self.from_workers:
             _merge(facts, theirs)
         status = int(getattr(session, "exitstatus", exitstatus))
+        if self.none_is_fine and status == _NONE_RAN:
+            status = 0  # another call of the command may run what was chosen
         xmlpath = getattr(self.config.option, "xmlpath", None)
         self.write("end", exit=status, xmlpath=xmlpath, workers=len(self.from_workers), **facts)
 
@@ -322,7 +339,8 @@ def _merge(facts: Dict[str, Any], theirs: Dict[str, Any]) -> None:
         facts["missing"] = theirs["missing"]
         facts["widened"] = theirs.get("widened", {})
     facts["collected"] = facts["collected"] or theirs["collected"]
-    facts["copies"] = sorted({*facts["copies"], *theirs.get("copies", ())})[:_MOST_COPIES]
+    for name in ("copies", "strays"):
+        facts[name] = sorted({*facts[name], *theirs.get(name, ())})[:_MOST_COPIES]
     for count in ("selected", "deselected"):
         facts[count] = max(facts[count], theirs[count])
     for name, place in theirs["modules"].items():

@@ -15,10 +15,11 @@ from presubmit.replay.assignment import RECORDER, TRACER
 from presubmit.replay.build import has_tracer, read_stamp
 from presubmit.replay.harvest import OutputFolder
 from presubmit.replay.inside import script
+from presubmit.replay.overlaying import FOLDER
 from presubmit.replay.salvage import record_name
 from presubmit.replay.steps import trouble
 from presubmit.results import junit, pytest_exit, record
-from presubmit.runners import Told, pytest, runner_of
+from presubmit.runners import Told, apart, pytest, runner_of
 from presubmit.values import (
     CaseOutcome,
     Mode,
@@ -101,6 +102,8 @@ def run_command(bench: Bench, work: Tests, *, name: str) -> Attempt:
             "without": list(work.without),
             "record": f"{out.inside}/record.jsonl",
             "watch": [*_watched(bench.assignment.modules), *work.pure],
+            "overlay": f"{lane.environment}/{FOLDER}" if work.overlaid else "",
+            "laid_over": list(work.overlaid),
             **({"recording": recording} if recording else {}),
             **({"collects": msgspec.to_builtins(collects)} if collects else {}),
         }
@@ -112,7 +115,7 @@ def run_command(bench: Bench, work: Tests, *, name: str) -> Attempt:
             exit_first=work.exit_first,
             given={**bench.lane.env, **{name: value for name, value in given.items() if value}},
         )
-        invocation = runner.invoke(work.command, told)
+        invocation = (apart if work.apart else runner).invoke(work.command, told)
         copies = Path(bench.folder)
         xml_copy = copies / "junit" / f"{name}.xml"
         record_copy = copies / record_name(name)
@@ -158,6 +161,7 @@ def run_command(bench: Bench, work: Tests, *, name: str) -> Attempt:
     if narrowed and only_coverage_failed(judged, done.tail) and (work.files or work.ids):
         judged = msgspec.structs.replace(judged, outcome=Outcome.PASSED, reason="")
         problems.append("the project's coverage floor is for the whole suite: not counted here")
+    unable = _without_tests(work, judged.cases)
     notes = [*(p for p in problems if p and judged.outcome is not Outcome.ERROR), *judged.notes]
     if not narrowed:
         notes.append("no record of the plugin: nothing proves which tests ran")
@@ -176,7 +180,7 @@ def run_command(bench: Bench, work: Tests, *, name: str) -> Attempt:
         missing=tuple(recorded.missing),
         narrowed=narrowed,
         notes=tuple(notes),
-        cut=why_cut(recorded, judged.cases),
+        cut=why_cut(recorded, judged.cases) or unable,
         recording=recording_name(name) if recording_copy.exists() else "",
         unusable=done.outcome is ExecOutcome.EXITED
         and not trouble(done)
@@ -207,6 +211,17 @@ def why_cut(recorded: record.Record, cases: Sequence[Case]) -> str:
             f"{recorded.selected - ran} of {counted(recorded.selected, 'chosen test')} did not run"
         )
     return ""
+
+
+def _without_tests(work: Tests, cases: Sequence[Case]) -> str:
+    """Say which of the chosen files, each run apart, had no test that can run here. Pure."""
+    if not work.apart or work.arguments:
+        return ""
+    met = {case.id.partition("::")[0] for case in cases}
+    chosen = dict.fromkeys(one.partition("::")[0] for one in (work.ids or work.files))
+    lost = [path for path in chosen if path not in met]
+    more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""  # noqa: PLR2004 - three are shown
+    return f"no test can run here of {', '.join(lost[:3])}{more}" if lost else ""
 
 
 def only_coverage_failed(judged: pytest_exit.Judged, tail: str) -> bool:
@@ -249,6 +264,7 @@ def _import_path(bench: Bench, work: Tests, root: str, *, recording: bool) -> st
         path.insert(0, f"{bench.lane.plugin}/{RECORDER}")
     if work.on_path:
         path.append(root)
+    path += [f"{root}/{folder}" for folder in work.path]
     inherited = assigned(work.env).get("PYTHONPATH") or bench.lane.env.get("PYTHONPATH")
     if inherited:
         path.append(inherited)

@@ -106,6 +106,9 @@ def _verdict(run: _Run) -> _Verdict:
     record = run.record
     if run.trouble:
         return Outcome.ERROR, run.trouble + _while_running(record), ()
+    if record.strays:
+        why = "not from the overlay: the tests say nothing about the change"
+        return Outcome.ERROR, f"the tests loaded {record.strays[0]}, {why}", ()
     if run.exit_code is None:
         return Outcome.ERROR, "the command's exit code is not known", ()
     if (name := _signal(run.exit_code)) is not None:

@@ -54,6 +54,8 @@ class Record(Value, frozen=True):
     """Files that were run whole, since an id that should have narrowed them was not there."""
     copies: tuple[str, ...] = ()
     """Files of the tree of which an installed copy ran that is another."""
+    strays: tuple[str, ...] = ()
+    """`NAME from FILE`: modules of packages with an overlay that were loaded from elsewhere."""
     faults: tuple[str, ...] = ()
     """Errors of the plugin itself: the run went on un-narrowed."""
     junk: int = 0
@@ -164,6 +166,7 @@ class _Reading:
             ),
             widened=self._widened(),
             copies=tuple(dict.fromkeys(it for end in self.ends for it in _strings(end, "copies"))),
+            strays=tuple(dict.fromkeys(it for end in self.ends for it in _strings(end, "strays"))),
             faults=tuple(self.faults),
             junk=self.junk,
             problems=(f"record: {self.junk} lines could not be read",) if self.junk else (),

@@ -8,7 +8,7 @@ import pytest
 
 from presubmit import convention, values
 from presubmit.config import Config, Sourced
-from presubmit.errors import ExitCode, UsageError
+from presubmit.errors import ConfigError, ExitCode, UsageError
 from presubmit.plan import (
     Ask,
     Facts,
@@ -67,6 +67,13 @@ def changed(*paths: str, status: FileStatus = FileStatus.MODIFIED) -> Change:
         target=Target(kind=TargetKind.WORKTREE, commit=None, tree="tree-of-head", snapshot="s"),
         base=Base(ref="main", commit="b", tree="u", how="test"),
         files=tuple(ChangedFile(path=path, status=status) for path in paths),
+    )
+
+
+def of_tree(tree: str) -> Change:
+    change = changed()
+    return msgspec.structs.replace(
+        change, target=msgspec.structs.replace(change.target, tree=tree)
     )
 
 
@@ -384,11 +391,11 @@ def test_a_clean_build_is_passed_on() -> None:
 
 def test_modules_are_not_expected_where_the_config_says_so() -> None:
     sourced = config(build={"native": "none"})
-    assert build_work(facts(NATIVE), sourced, tree="t", clean=False).native == ()
+    assert build_work(facts(NATIVE), sourced, changed(), clean=False).native == ()
 
 
 def key(files: Mapping[str, str], *, tree: str = "t", clean: bool = False, **build: Any) -> str:
-    return build_work(facts(files), config(build=build), tree=tree, clean=clean).key
+    return build_work(facts(files), config(build=build), of_tree(tree), clean=clean).key
 
 
 def test_the_key_of_a_pure_build_stays_when_only_a_python_body_changed() -> None:
@@ -895,28 +902,28 @@ def test_the_origin_of_a_build_names_every_line_that_installs_something() -> Non
 
 
 def test_upstreams_variables_of_the_tests_are_not_those_of_the_build() -> None:
-    assert build_work(facts(), upstream_config(), tree="t", clean=False).env == ("B=2",)
+    assert build_work(facts(), upstream_config(), changed(), clean=False).env == ("B=2",)
 
 
 def test_configured_variables_are_those_of_tests_and_build() -> None:
     sourced = config(tests={"env": ["A=1"]}, build={"env": ["B=2"]})
-    assert build_work(facts(), sourced, tree="t", clean=False).env == ("A=1", "B=2")
+    assert build_work(facts(), sourced, changed(), clean=False).env == ("A=1", "B=2")
 
 
 def test_a_build_with_upstreams_requirements_has_the_conventional_one_behind_it() -> None:
     plain = facts().requirements
     sourced = upstream_config()
-    work = build_work(facts(otherwise=plain), sourced, tree="t", clean=False)
+    work = build_work(facts(otherwise=plain), sourced, changed(), clean=False)
     assert work.otherwise is not None
     assert work.otherwise.requirements == plain.together
     assert (work.otherwise.env, work.otherwise.python) == (("B=2",), "python3")
-    assert build_work(facts(), sourced, tree="t", clean=False).otherwise is None
+    assert build_work(facts(), sourced, changed(), clean=False).otherwise is None
 
 
 def test_a_clean_build_has_the_key_of_one_that_is_not() -> None:
     of = facts(otherwise=facts().requirements)
     keys = {
-        build_work(of, upstream_config(), tree="t", clean=clean).key for clean in (True, False)
+        build_work(of, upstream_config(), changed(), clean=clean).key for clean in (True, False)
     }
     assert len(keys) == 1
 
@@ -998,3 +1005,72 @@ def test_single_tests_of_a_file_are_planned_within_it() -> None:
         ["tests/test_a.py", "tests/test_b.py"],
         ("tests/test_a.py::test_x",),
     )
+
+
+# --- overlay ------------------------------------------------------------------------------------------------------------
+
+OVERLAY = {"mode": "overlay", "overlay": ["pkg"]}
+
+
+def test_a_python_change_is_laid_over_an_installed_build_and_tests_prove_it() -> None:
+    made = plan(
+        changed("pkg/a.py"),
+        chosen("tests/test_a.py"),
+        of=facts(NATIVE),
+        sourced=config(build=OVERLAY),
+    )
+    build, tests = (next(s for s in made.steps if s.id == name) for name in ("build.1", "tests.1"))
+    assert isinstance(build.work, Build)
+    assert build.work.overlay is not None
+    assert build.work.overlay.changed == ("pkg/a.py",)
+    assert build.work.native == (), "no extension module has to come of it"
+    assert build.title == "overlay of pkg"
+    assert isinstance(tests.work, values.Tests)
+    assert tests.work.overlaid == ("pkg",)
+
+
+def test_tier_quick_tests_over_an_overlay() -> None:
+    made = plan(
+        changed("pkg/a.py"),
+        chosen("tests/test_a.py"),
+        of=facts(NATIVE),
+        sourced=config(build=OVERLAY),
+        tier=Tier.QUICK,
+    )
+    assert [s.id for s in made.steps if s.role is Role.TESTS] == ["tests.1"]
+
+
+def test_what_must_be_compiled_is_built_by_the_configured_command() -> None:
+    sourced = config(build={**OVERLAY, "command": "make"})
+    made = plan(changed("pkg/a.c"), chosen("t.py"), of=facts(NATIVE), sourced=sourced)
+    work = next(s.work for s in made.steps if s.id == "build.1")
+    assert isinstance(work, Build)
+    assert (work.mode, work.overlay, work.native) == ("command", None, facts(NATIVE).native)
+
+
+def test_an_overlay_of_no_package_is_a_mistake() -> None:
+    with pytest.raises(ConfigError, match="names no package"):
+        plan(changed("pkg/a.py"), chosen("t.py"), sourced=config(build={"mode": "overlay"}))
+
+
+def test_files_that_run_apart_are_always_named() -> None:
+    made = plan(
+        changed("pkg/a.py"),
+        chosen("t/test_a.py", "t/test_b.py", mode=Mode.ALL),
+        sourced=config(tests={"apart": True, "path": ["tests"]}),
+    )
+    work = next(s.work for s in made.steps if s.id == "tests.1")
+    assert isinstance(work, values.Tests)
+    assert (work.apart, work.path, work.files) == (
+        True,
+        ("tests",),
+        ("t/test_a.py", "t/test_b.py"),
+    )
+
+
+def test_two_trees_have_two_overlays() -> None:
+    keys = {
+        build_work(facts(NATIVE), config(build=OVERLAY), of_tree(it), clean=False).key
+        for it in "ab"
+    }
+    assert len(keys) == 2
