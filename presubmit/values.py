@@ -624,6 +624,8 @@ class StepResult(Value, frozen=True, kw_only=True):
     """Extension modules that a build produced."""
     loaded: dict[str, str | None] = {}
     """For each module that the tests were watched for, the file it was loaded from; None: not loaded."""
+    python: str = ""
+    """The version of the Python that ran the tests, as they say themselves."""
 
 
 class Reproduces(Value, frozen=True, kw_only=True):

@@ -63,6 +63,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Why not every chosen test ran; empty where all did."""
     recording: str = ""
     """What was recorded, relative to the run folder."""
+    python: str = ""
+    """The version of the Python that it ran on."""
     unusable: bool = False
     """The runner ended by itself before it ran any test: it may not have understood its arguments."""
 
@@ -182,6 +184,7 @@ def run_command(bench: Bench, work: Tests, *, name: str) -> Attempt:
         notes=tuple(notes),
         cut=why_cut(recorded, judged.cases) or unable,
         recording=recording_name(name) if recording_copy.exists() else "",
+        python=recorded.python,
         unusable=done.outcome is ExecOutcome.EXITED
         and not trouble(done)
         and not judged.cases
@@ -322,4 +325,5 @@ def _result(
         recording=attempt.recording if attempt else "",
         loaded=attempt.modules if attempt else {},
         cut=attempt.cut if attempt else "",
+        python=attempt.python if attempt else "",
     )

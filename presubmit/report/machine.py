@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from presubmit.values import Change, Plan, Selection, StepResult, Verdict
 
 SCHEMA: Final = 1
+_VERSION: Final = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
 def now() -> str:
@@ -62,7 +64,7 @@ def run_json(
             "untracked": list(change.target.untracked),
         },
         "base": {"ref": change.base.ref, "commit": change.base.commit, "how": change.base.how},
-        "environment": facts.environment,
+        "environment": _environment(facts, results),
         "selection": {
             "mode": str(selection.mode),
             "chosen": len(selection.tests),
@@ -79,6 +81,12 @@ def run_json(
         "budget_cut": list(facts.plan.budget_cut),
         "other_shards": list(facts.plan.elsewhere),
     }
+
+
+def _environment(facts: RunFacts, results: Sequence[StepResult]) -> dict[str, Any]:
+    """Add which Python ran the tests: they say it themselves, so that no box has to be asked for it."""
+    told = next((it.python for it in results if _VERSION.fullmatch(it.python)), None)
+    return {**facts.environment, **({"python": told} if told else {})}
 
 
 def _step(result: StepResult) -> Mapping[str, Any]:

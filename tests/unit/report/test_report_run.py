@@ -650,6 +650,17 @@ def test_a_run_that_goes_on_has_no_end() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("told", "wanted"),
+    [("3.11.2", "3.11.2"), ("3.14.0rc1", "3.14.0rc1"), ("", None), ("</details>", None)],
+)
+def test_the_tests_say_which_python_they_ran_on(told: str, wanted: str | None) -> None:
+    result = msgspec.structs.replace(RESULTS[0], python=told)
+    boxed = facts(environment={**ENVIRONMENT, "python": None})
+    run = run_json(boxed, [RESULTS[1], result], VERDICT, running=False)
+    assert run["environment"]["python"] == wanted
+
+
 def test_an_interrupted_run_keeps_what_was_measured() -> None:
     run = interrupted(run_json(facts(), RESULTS, None, running=True), exit_code=130)
     assert (run["state"], run["exit"], len(run["steps"])) == ("interrupted", 130, 4)
