@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -16,20 +16,21 @@ from presubmit.drafts.api import api_of_review
 from presubmit.drafts.asked import asks_sign_off, find_fragments, required_names, rfc_places
 from presubmit.drafts.owners import PLACES, read_owners
 from presubmit.drafts.proof import is_evidence
-from presubmit.drafts.runs import choose_run, is_of, why_stale
+from presubmit.drafts.runs import choose_run, is_of, why_no_evidence, why_stale
 from presubmit.drafts.values import Asked, Commit, DraftFacts, Item, RunView
 from presubmit.errors import ConfigError, PresubmitError, UsageError
+from presubmit.evidence_key import settings_digest
 from presubmit.history import History
-from presubmit.proof import evidence_tree
+from presubmit.proof import differing_files, evidence_tree
 from presubmit.report.bench import read_comparison
-from presubmit.report.folder import find_run, list_runs, read_run
+from presubmit.report.folder import OWN, find_run, list_runs, read_run, run_digest
 from presubmit.review_reading import read_kept_review, read_review
 from presubmit.upstream_reading import read_upstream
 from presubmit.values import FileStatus, builtins_of
 from presubmit.where import history_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from presubmit.change.repository import Repository
     from presubmit.drafts.values import Api
@@ -46,19 +47,27 @@ _MOST_COMMITS: Final = 200
 _MOST_USERS: Final = 10
 
 Shown: TypeAlias = "Callable[[str], str]"
+Found = TypeVar("Found")
 
 
-def read_facts_of_draft(reading: Reading, run: str | None, shown: Shown) -> DraftFacts:
+def read_facts_of_draft(
+    reading: Reading, run: str | None, environ: Mapping[str, str], shown: Shown
+) -> DraftFacts:
     """Read everything that the drafts of a change are written from; every text has gone through `shown`."""
     change = reading.change
     tree, _ = evidence_tree(reading)
-    view, folders = read_runs(change, tree, run)
-    review = next((it for folder in folders if (it := read_kept_review(folder))), None)
-    comparison = next((found for it in folders if (found := read_comparison(it))), None)
+    with History(history_path(reading)) as history:
+        known = Known(reading, history, tree, settings_digest(environ))
+        view, folders = read_runs(change, tree, run, known)
+        stale, unproven = known.word_on(view)
+        holding = [folder for folder in folders if known.holds(folder)]
+        skipped = tuple(dict.fromkeys(reason for _, reason in history.skipped_pushes(tree)))
+        whole = [folder for folder in holding if not known.cut(folder)]
+    review = _first(read_kept_review, folders)
     files = _committed(reading)
-    api = _api(reading, review)
+    api = _api(reading, _first(read_kept_review, holding))
+    measured = next((folder for folder in folders if read_comparison(folder) is not None), None)
     commits = read_commits(reading.repository, change.base.commit, change.target.commit)
-    stale = why_stale(view, tree=tree, base=change.base, snapshot=change.target.tree)
     facts = DraftFacts(
         branch=change.branch,
         commits=commits,
@@ -72,11 +81,13 @@ def read_facts_of_draft(reading: Reading, run: str | None, shown: Shown) -> Draf
         tree=tree,
         base=change.base,
         uncommitted=(*change.target.dirty, *change.target.untracked),
-        skipped=read_skipped(reading, tree),
+        skipped=skipped,
         owners=_owners(reading),
         run=view,
         stale=(*stale, *uncommitted(reading, tree)),
-        comparison=comparison,
+        unproven=unproven,
+        comparison=read_comparison(measured) if measured else None,
+        measured_whole=measured in whole,
         review=review,
         api=api,
         users=_users(reading, api),
@@ -89,10 +100,48 @@ def read_facts_of_draft(reading: Reading, run: str | None, shown: Shown) -> Draf
     return scrubbed(facts, shown)
 
 
-def read_skipped(reading: Reading, tree: str) -> tuple[str, ...]:
-    """Read why pushes of this tree were let through untested."""
-    with History(history_path(reading)) as history:
-        return tuple(dict.fromkeys(reason for _, reason in history.skipped_pushes(tree)))
+def _first(read: Callable[[Path], Found | None], folders: Iterable[Path]) -> Found | None:
+    return next((it for folder in folders if (it := read(folder)) is not None), None)
+
+
+class Known:
+    """What the history says of runs: which of them are as they were written, and hold for the tree as it is now."""
+
+    def __init__(self, reading: Reading, history: History, tree: str, settings: str) -> None:
+        self._reading = reading
+        self._history = history
+        self._tree = tree
+        self._settings = settings
+
+    def _row(self, folder: Path) -> dict[str, str] | None:
+        return self._history.run_evidence(run_digest(folder))
+
+    def holds(self, folder: Path) -> bool:
+        """Tell whether a run's files are evidence for the tree as it is now."""
+        base = self._reading.change.base.commit
+        row = self._row(folder)
+        return not why_no_evidence(row, tree=self._tree, base=base, settings=self._settings)
+
+    def cut(self, folder: Path) -> str:
+        """Say why a run was asked for less than a push needs."""
+        row = self._row(folder)
+        return row["cut"] if row else ""
+
+    def word_on(self, view: RunView) -> tuple[tuple[str, ...], str]:
+        """Say why a run shows nothing of this tree, else why it was asked for less than the whole tier."""
+        change = self._reading.change
+        folder = Path(change.top) / OWN / "runs" / view.name
+        tested = str(view.evidence.get("tree") or view.target.tree)
+        stale = why_stale(
+            view,
+            self._row(folder),
+            tree=self._tree,
+            base=change.base,
+            snapshot=change.target.tree,
+            settings=self._settings,
+            differs=differing_files(self._reading, tested, self._tree),
+        )
+        return stale, "" if stale else self.cut(folder)
 
 
 def uncommitted(reading: Reading, tree: str) -> tuple[str, ...]:
@@ -125,8 +174,13 @@ def scrubbed(facts: DraftFacts, shown: Shown) -> DraftFacts:
     return msgspec.convert(clean(builtins_of(facts)), DraftFacts)
 
 
-def read_runs(change: Change, tree: str, name: str | None) -> tuple[RunView, list[Path]]:
-    """Choose the run that is spoken of; gives also the folders of all runs of this tree, newest first."""
+def read_runs(
+    change: Change, tree: str, name: str | None, known: Known
+) -> tuple[RunView, list[Path]]:
+    """Choose the run that is spoken of, one that evidence holds for if there is any.
+
+    Gives also the folders of all runs of this tree, newest first.
+    """
     top = Path(change.top)
     views: dict[str, RunView] = {}
     for folder in list_runs(top):
@@ -137,11 +191,13 @@ def read_runs(change: Change, tree: str, name: str | None) -> tuple[RunView, lis
     if name is not None:
         chosen = views.get(find_run(top, name).name)
     else:
-        chosen = choose_run(list(views.values()), tree=tree, base=base, snapshot=snapshot)
+        holding = [it for it in views.values() if known.holds(top / OWN / "runs" / it.name)]
+        among = holding or list(views.values())
+        chosen = choose_run(among, tree=tree, base=base, snapshot=snapshot)
     if chosen is None:
         raise UsageError("there is no run to write a draft from", hint="presubmit run")
     own = [it for it in views.values() if is_of(it, tree, base, snapshot)]
-    folders = [top / ".presubmit" / "runs" / it.name for it in reversed(own)]
+    folders = [top / OWN / "runs" / it.name for it in reversed(own)]
     return chosen, folders
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from presubmit import process
-from presubmit.draft_reading import read_facts_of_draft, uncommitted
+from presubmit.draft_reading import Known, read_facts_of_draft, read_runs, uncommitted
 from presubmit.drafts.checklist import draft_checklist
 from presubmit.drafts.commits import title_of
 from presubmit.drafts.fill import in_url, open_todos, read_state
@@ -20,10 +20,12 @@ from presubmit.drafts.rfc_verdict import Level, judge_rfc
 from presubmit.drafts.secrets import clean, secrets_of
 from presubmit.drafts.template import choose_template, find_rfc_templates, find_templates
 from presubmit.errors import ExitCode, PresubmitError, UsageError
-from presubmit.proof import evidence_tree
+from presubmit.evidence_key import settings_digest
+from presubmit.history import History
+from presubmit.proof import differing_files, evidence_tree
 from presubmit.reading import RunOptions, cache_root, read_all
 from presubmit.report.folder import OWN, find_run, list_runs, own_folder, settle_dead_runs
-from presubmit.where import boot_id
+from presubmit.where import boot_id, history_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,12 +62,12 @@ def cmd_draft(
     settle_dead_runs(top, boot=boot_id())
     names = tuple(FILES) if options.what == "all" else (options.what,)
     if options.check:
-        return check_drafts(reading, names, say)
+        return check_drafts(reading, names, environ, say)
 
     def shown(text: str) -> str:
         return clean(text, known=secrets_of(environ), homes=_homes(environ, top))
 
-    facts = read_facts_of_draft(reading, options.run, shown)
+    facts = read_facts_of_draft(reading, options.run, environ, shown)
     level, reasons = judge_rfc(facts)
     if options.what == "all" and level is Level.NOT_NEEDED:
         names = tuple(name for name in names if name != "rfc")
@@ -74,8 +76,7 @@ def cmd_draft(
         say(f"wrote {_relative(path, top)}")
     if options.what in {"rfc", "all"}:
         say(f"RFC {level}: {'; '.join(reasons)}")
-    for line in facts.stale:
-        say(f"STALE: {line}")
+    _say_standing(facts, say)
     for path in written:
         say_todos(path, say)
     if "pr" in names:
@@ -83,6 +84,13 @@ def cmd_draft(
     if options.open:
         _open(written, environ, say)
     return ExitCode.STALE if facts.stale else ExitCode.OK
+
+
+def _say_standing(facts: DraftFacts, say: Callable[[str], object]) -> None:
+    for line in facts.stale:
+        say(f"STALE: {line}")
+    if facts.unproven:
+        say(f"no box is ticked: {facts.unproven}")
 
 
 def _homes(environ: Mapping[str, str], top: Path) -> tuple[str, ...]:
@@ -164,9 +172,12 @@ def _rfc_template(reading: Reading, options: DraftOptions, earlier: str) -> Temp
 
 
 def check_drafts(
-    reading: Reading, names: tuple[str, ...], say: Callable[[str], object]
+    reading: Reading,
+    names: tuple[str, ...],
+    environ: Mapping[str, str],
+    say: Callable[[str], object],
 ) -> ExitCode:
-    """Say which drafts are of another tree and what in them is still to do; changes nothing."""
+    """Say which drafts are stale, and why, and what in them is still to do; changes nothing."""
     tree, _ = evidence_tree(reading)
     top = Path(reading.change.top)
     found = {
@@ -176,9 +187,7 @@ def check_drafts(
         raise UsageError("there is no draft of this branch", hint=f"presubmit draft {names[0]}")
     code = ExitCode.OK
     for name, text in found.items():
-        state = read_state(text)
-        why = "" if state is None else state.differs(tree, reading.change.base.commit)
-        why = why or "; ".join(uncommitted(reading, tree))
+        why = "; ".join((*_why_stale(reading, text, tree, environ), *uncommitted(reading, tree)))
         if why or "\n> Stale: " in text:
             say(f"{FILES[name]}: stale: {why or 'its run tested another tree'}")
             code = ExitCode.STALE
@@ -190,6 +199,26 @@ def check_drafts(
     if code is ExitCode.OK:
         say(f"{', '.join(FILES[name] for name in found)}: of this tree, nothing open")
     return code
+
+
+def _why_stale(
+    reading: Reading, text: str, tree: str, environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Say why what a draft was written for is not so any more: another tree or base, or its run is no evidence now."""
+    state = read_state(text)
+    if state is None:
+        return ()
+    why = state.differs(tree, reading.change.base.commit)
+    if why:
+        edited = differing_files(reading, state.tree, tree)
+        return (f"{why}; it differs in {edited}" if edited else why,)
+    with History(history_path(reading)) as history:
+        known = Known(reading, history, tree, settings_digest(environ))
+        try:
+            view, _ = read_runs(reading.change, tree, state.run, known)
+        except UsageError:
+            return (f"its run {state.run} is gone",)
+        return known.word_on(view)[0]
 
 
 def say_todos(path: Path, say: Callable[[str], object]) -> None:

@@ -36,6 +36,22 @@ class Evidence(Value, frozen=True, kw_only=True):
     """Failures that the base has as well."""
 
 
+class RunEvidence(Value, frozen=True, kw_only=True):
+    """A run came to its end, and this is what it wrote: a row of the history (`history.RUN_COLUMNS`)."""
+
+    digest: str
+    """Of the run's files (`report.folder.run_digest`)."""
+    tree: str
+    """As in `Evidence`."""
+    base: str
+    base_ref: str
+    settings: str
+    tool: str = __version__
+    cut: str
+    """Why less was asked for than a push needs; empty where the whole plan of the tier was."""
+    at: str
+
+
 class How(Value, frozen=True, kw_only=True):
     """How a run was asked for, as far as that decides whether it is evidence."""
 
@@ -58,10 +74,7 @@ def _reasons(
 ) -> Iterator[str]:
     if verdict.state not in {State.PASSED, State.NOTHING} or verdict.exit_code != 0:
         yield f"the run is {verdict.state}"
-    for cut in (*how.narrowed, *plan.incomplete, *plan.unavailable):
-        yield f"not the whole tier ran: {cut}"
-    if plan.budget_cut or plan.elsewhere:
-        yield "not every affected test ran"
+    yield from _cuts(plan, how)
     for what in verdict.not_run:
         yield f"not run: {what}"
     whole = {result.id for result in results if _is_whole(result)}
@@ -70,6 +83,18 @@ def _reasons(
             yield f"{step.title} did not run whole"
     if any(it.label is not FailureClass.ON_BASE for it in verdict.failures):
         yield "a failure is flaky, or of nobody knows whom"
+
+
+def why_cut(plan: Plan, how: How) -> str:
+    """Say why a run was asked for less than a push needs, whatever came of it; empty where it was not."""
+    return next(_cuts(plan, how), "")
+
+
+def _cuts(plan: Plan, how: How) -> Iterator[str]:
+    for cut in (*how.narrowed, *plan.incomplete, *plan.unavailable):
+        yield f"not the whole tier ran: {cut}"
+    if plan.budget_cut or plan.elsewhere:
+        yield "not every affected test ran"
     if how.named_base:
         yield "--base named another base than a push has"
     if how.on_host and not how.host_is_users:

@@ -28,8 +28,14 @@ create table if not exists benchmark (
     name text not null, tree text not null, value real not null, ratio real not null, at text not null,
     primary key (name, tree)
 );
+create table if not exists run_evidence (
+    digest text primary key, tree text not null, base text not null, base_ref text not null, settings text not null,
+    tool text not null, cut text not null, at text not null
+);
 create table if not exists evidence (key text primary key, result text not null, at text not null);
 """
+
+RUN_COLUMNS: Final = ("digest", "tree", "base", "base_ref", "settings", "tool", "cut", "at")
 
 _RECORDED_FORM: Final = 1
 """Kept as the file's `user_version`: recorded runs of another form are dropped, and recorded again in time."""
@@ -229,6 +235,20 @@ class History:
         self._write(
             f"insert or replace into tier_evidence values ({marks})",  # noqa: S608 - question marks only
             [tuple(row[name] for name in COLUMNS)],
+        )
+
+    def run_evidence(self, digest: str) -> dict[str, str] | None:
+        """Give what is known of the run that wrote these files, by column; None where no run wrote them so."""
+        names = ", ".join(RUN_COLUMNS)
+        rows = self._read(f"select {names} from run_evidence where digest = ?", digest)  # noqa: S608 - our own names
+        return dict(zip(RUN_COLUMNS, rows[0], strict=True)) if rows else None
+
+    def write_run_evidence(self, row: Mapping[str, object]) -> None:
+        """Remember what a run that came to its end wrote, by column."""
+        marks = ", ".join("?" * len(RUN_COLUMNS))
+        self._write(
+            f"insert or replace into run_evidence values ({marks})",  # noqa: S608 - question marks only
+            [tuple(row[name] for name in RUN_COLUMNS)],
         )
 
     def skipped_pushes(self, tree: str) -> tuple[tuple[str, str], ...]:

@@ -10,11 +10,13 @@ from presubmit.change.diff import read_changed_files
 from presubmit.change.git import shown
 from presubmit.change.snapshot import tree_without
 from presubmit.errors import ExitCode, GitError
-from presubmit.evidence import explained, holding
+from presubmit.evidence import RunEvidence, explained, holding
 from presubmit.evidence_key import in_words, settings_digest
 from presubmit.history import History
 from presubmit.reading import RunOptions, at_users_place, read_all
-from presubmit.values import Tier
+from presubmit.report.folder import run_digest
+from presubmit.report.machine import now
+from presubmit.values import Tier, builtins_of
 from presubmit.where import history_path
 
 if TYPE_CHECKING:
@@ -45,6 +47,28 @@ def evidence_tree(reading: Reading) -> tuple[str, tuple[str, ...]]:
     target = reading.change.target
     inert = tuple(path for path in target.untracked if path not in needed)
     return tree_without(reading.repository, target.tree, inert), needed
+
+
+def keep_run_evidence(
+    reading: Reading,
+    history: History,
+    folder: Path,
+    environ: Mapping[str, str],
+    *,
+    cut: str,
+) -> None:
+    """Write down what a run that came to its end has written, and what for; `cut` says why it was less than a tier."""
+    base = reading.change.base
+    row = RunEvidence(
+        digest=run_digest(folder),
+        tree=evidence_tree(reading)[0],
+        base=base.commit,
+        base_ref=base.ref,
+        settings=settings_digest(environ),
+        cut=cut,
+        at=now(),
+    )
+    history.write_run_evidence(builtins_of(row))
 
 
 def names_another_base(reading: Reading, options: RunOptions, environ: Mapping[str, str]) -> bool:
@@ -101,9 +125,15 @@ def say_evidence(start: Path, environ: Mapping[str, str]) -> tuple[tuple[str, ..
 
 def _differs(reading: Reading, row: Mapping[str, Any], tree: str) -> str:
     """Say how the tree differs from the one that was tested last."""
-    repository = reading.repository
+    files = differing_files(reading, row["tree"], tree)
+    edited = f"; it differs in {files}" if files else ""
+    return f"the last tree with evidence: {in_words(row)}{edited}"
+
+
+def differing_files(reading: Reading, tested: str, tree: str) -> str:
+    """Name the files in which two trees differ; empty where one of them is not there any more."""
     try:
-        files = read_changed_files(repository, row["tree"], tree)
+        files = read_changed_files(reading.repository, tested, tree)
     except GitError:  # it was never committed, and its objects are gone
-        return f"the last tree with evidence: {in_words(row)}"
-    return f"the last tree with evidence: {in_words(row)}; it differs in {shown(file.path for file in files)}"
+        return ""
+    return shown(file.path for file in files)

@@ -16,13 +16,26 @@ from typing import TYPE_CHECKING, NoReturn
 from presubmit.change.definitions import read_definitions
 from presubmit.config import without_upstream
 from presubmit.errors import ExitCode, GitError, PresubmitError
-from presubmit.evidence import Evidence, How, on_base, plan_digest, why_none
+from presubmit.evidence import (
+    Evidence,
+    How,
+    on_base,
+    plan_digest,
+    why_cut,
+    why_none,
+)
 from presubmit.evidence_key import settings_digest
 from presubmit.facts import read_facts, read_touched_tests, renamed_paths
 from presubmit.history import History
 from presubmit.out_of_time import OUT_OF_TIME, is_stopped, out_of_time
 from presubmit.plan import build_work, duration_key, with_command
-from presubmit.proof import depends_on_untracked, evidence_tree, names_another_base, narrowing
+from presubmit.proof import (
+    depends_on_untracked,
+    evidence_tree,
+    keep_run_evidence,
+    names_another_base,
+    narrowing,
+)
 from presubmit.reading import Planned, Reading, RunOptions, plan_run, read_all
 from presubmit.recording import keep_build, keep_recording
 from presubmit.replay.base import Base, ask_base, make_question
@@ -527,8 +540,11 @@ class _Run:
         with self.lock:
             self.results = {r.id: r for r in results}
         seconds = time.monotonic() - began
-        self._keep_evidence(results, verdict)
+        how = self._how()
+        self._keep_evidence(results, verdict, how)
         self._write(verdict, running=False)
+        cut = why_cut(self.plan, how) or self.runner.stopped
+        keep_run_evidence(self.reading, self.history, self.folder, self.environ, cut=cut)
         taken = (*said_of(self.taken), *self.taken.problems, *self.taken.notes)
         report = render_report(self.facts, results, verdict, seconds, taken=taken)
         report += self._keep_findings(results)
@@ -553,17 +569,19 @@ class _Run:
         write_json(self.folder / "report.sarif", sarif_of(kept, found))
         return render_review(kept) if kept is not None else ""
 
-    def _keep_evidence(self, results: Sequence[StepResult], verdict: Verdict) -> None:
-        """Write down that the tier ran green on this tree, where it did; else remember why that is not said."""
-        reading, options = self.reading, self.options
-        how = How(
-            named_base=names_another_base(reading, options, self.environ),
-            narrowed=narrowing(options),
-            on_host=not options.container,
-            host_is_users=options.host_is_users,
+    def _how(self) -> How:
+        """Say how the run was asked for."""
+        return How(
+            named_base=names_another_base(self.reading, self.options, self.environ),
+            narrowed=narrowing(self.options),
+            on_host=not self.options.container,
+            host_is_users=self.options.host_is_users,
         )
+
+    def _keep_evidence(self, results: Sequence[StepResult], verdict: Verdict, how: How) -> None:
+        """Write down that the tier ran green on this tree, where it did; else remember why that is not said."""
         why = why_none(self.plan, results, verdict, how)
-        tree, untracked = evidence_tree(reading)
+        tree, untracked = evidence_tree(self.reading)
         self.evidence = {"tree": tree, "tier": str(self.plan.tier), "why_none": why}
         if why:
             # Who asked for a part knows that it is one.

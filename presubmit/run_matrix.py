@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from presubmit.change import read_repository
 from presubmit.errors import ExitCode, UsageError
+from presubmit.history import History
 from presubmit.reading import read_all
 from presubmit.replay.job.house import find_here, local_images
-from presubmit.report.folder import find_run, point_last, read_run, write_json
+from presubmit.report.folder import find_run, point_last, read_run, run_digest, write_json
 from presubmit.run import cmd_run
 from presubmit.upstream.cells import CellState
 from presubmit.upstream_reading import make_place, read_upstream
@@ -53,7 +54,8 @@ def cmd_run_matrix(
     code = cmd_run(options, terminal, environ)
     if code in _ENDED_EARLY:
         return code
-    own = find_run(read_repository(options.start).top, None)
+    repository = read_repository(options.start)
+    own = find_run(repository.top, None)
     run = read_run(own)
     if not any(step["role"] == "tests" for step in run["steps"]):
         terminal.line("matrix  the run has no tests: no other cell is replayed", "dim")
@@ -69,7 +71,8 @@ def cmd_run_matrix(
         replayed = cmd_replay(
             ReplayOptions(run=options, queries=wanted, tests=options.tests), terminal, environ
         )
-        return _settle(own, run, wanted, code, replayed)
+        with History(repository.own_dir / "history.db") as history:
+            return _settle(own, run, wanted, code, replayed, history)
     finally:
         point_last(own)
 
@@ -105,12 +108,20 @@ def worst(first: ExitCode, second: ExitCode) -> ExitCode:
 
 
 def _settle(
-    own: Path, run: dict[str, Any], cells: tuple[str, ...], code: ExitCode, replayed: ExitCode
+    own: Path,
+    run: dict[str, Any],
+    cells: tuple[str, ...],
+    code: ExitCode,
+    replayed: ExitCode,
+    history: History,
 ) -> ExitCode:
-    """Write into the run's own run.json what the other cells gave."""
+    """Write into the run's own run.json what the other cells gave; it stays the evidence that it was."""
+    shown = history.run_evidence(run_digest(own))
     other = find_run(own.parent.parent.parent, None)
     end = worst(code, replayed)
     state = run["state"] if end is code else read_run(other)["state"]
     matrix = {"run": other.name, "exit": int(replayed), "cells": list(cells)}
     write_json(own / "run.json", {**run, "state": state, "exit": int(end), "matrix": matrix})
+    if shown is not None:
+        history.write_run_evidence({**shown, "digest": run_digest(own)})
     return end

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from presubmit.errors import ExitCode, PresubmitError, UsageError
+from presubmit.history import History
+from presubmit.proof import keep_run_evidence
 from presubmit.reading import RunOptions, read_all, read_selection
 from presubmit.replay.job.graph import Graph
 from presubmit.replay.job.house import House, find_here, local_images
@@ -54,7 +56,7 @@ from presubmit.values import (
     encode,
 )
 from presubmit.verdict import judge
-from presubmit.where import boot_id, find_where, start_connecting
+from presubmit.where import boot_id, find_where, history_path, start_connecting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -420,6 +422,10 @@ class _Running:
                 "summary": summary(cells),
             },
         )
+        with History(history_path(replay.reading)) as history:
+            cut = "jobs were replayed, no tier was run"
+            environ = replay.place.environ
+            keep_run_evidence(replay.reading, history, self.folder, environ, cut=cut)
         report = render_report(self.facts, results, verdict, seconds)
         parts = [report, "## Upstream's jobs", "", *markdown_cells(cells), ""]
         parts += [summary(cells), "", *self._summaries(cells)]

@@ -15,7 +15,7 @@ from presubmit.cli.options import make_options, target_options
 @click.option(
     "--check",
     is_flag=True,
-    help="Write nothing; exit 5 where a draft is of another tree, 1 where something is yours to write.",
+    help="Write nothing; exit 5 where a draft is stale, 1 where something is yours to write.",
 )
 @click.option(
     "--open", "opened", is_flag=True, help="Open what was written in $VISUAL or $EDITOR."
@@ -38,11 +38,11 @@ def draft(
 ) -> int:
     """Write the pull request, the RFC and the checklist out of what was measured. Posts nothing.
 
-    A box is ticked only by a run of this very tree; what only a person can say is left as TODO(author).
+    A box is ticked only by a whole run of this very tree; what only a person can say is left as TODO(author).
     Your own words outside of presubmit's markers stay when the draft is written again.
 
-    Exit codes: 0 written, 5 the run is of another tree: no box is ticked. With --check: 0 clean,
-    1 something is open, 5 stale.
+    Exit codes: 0 written, 5 the evidence is stale (another tree, base, settings or presubmit): no box is
+    ticked. With --check: 0 clean, 1 something is open, 5 stale.
     """
     from presubmit.drafting import DraftOptions, cmd_draft  # noqa: PLC0415 - git costs 0.2 s
     from presubmit.report.escape import for_terminal  # noqa: PLC0415

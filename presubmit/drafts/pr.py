@@ -153,6 +153,8 @@ def state_lines(facts: DraftFacts) -> list[str]:
             "> [!WARNING]",
             f"> Stale: {why}. No box is ticked; run `presubmit run`, then draft again.",
         ]
+    elif facts.unproven:
+        lines += ["> [!WARNING]", f"> No box is ticked: {in_text(facts.unproven)}."]
     return lines
 
 

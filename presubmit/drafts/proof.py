@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from presubmit.drafts.values import DraftFacts, RunStep
 
 _LONGEST: Final = 100
+_NEAREST: Final = "only the nearest tests ran"
 
 
 class Answer(Value, frozen=True, kw_only=True):
@@ -36,6 +37,11 @@ def answer(evidence: str, facts: DraftFacts) -> Answer:
     """Answer by a name of evidence: `tests`, `lint`, `step:NAME` and so on; an unknown name answers nothing."""
     if facts.stale:
         return Answer(ok=False, why="not for this tree")
+    given = _answer(evidence, facts)
+    return given.but(given.why) if facts.unproven else given
+
+
+def _answer(evidence: str, facts: DraftFacts) -> Answer:
     if evidence.startswith("step:"):
         return _steps(evidence.removeprefix("step:"), facts)
     found = _ANSWERS.get(evidence)
@@ -68,6 +74,8 @@ def _steps(name: str, facts: DraftFacts) -> Answer:
         return Answer(ok=False, why=f"the run is {facts.run.state}")
     if name == "lint" and not any(step.command for step in steps):
         return Answer(ok=False, why="only the syntax was checked")
+    if name == "tests" and is_nearest(facts):
+        return Answer(ok=False, why=_NEAREST)
     return Answer(ok=True, why=_whole(name, steps))
 
 
@@ -121,6 +129,10 @@ def _tests(facts: DraftFacts) -> Answer:  # noqa: PLR0911 - one line a reason
         return Answer(ok=False, why=f"{lost.id}: {what_came(lost)}")
     if run.budget_cut or run.other_shards:
         return Answer(ok=False, why="not every affected test ran")
+    if run.matrix.get("exit", 0) != 0:
+        return Answer(ok=False, why="another cell of upstream's tests did not pass")
+    if is_nearest(facts):
+        return Answer(ok=False, why=_NEAREST)
     if any(it.outcome == "failed" for it in steps) and not own:
         return Answer(ok=False, why="failures were not classed")
     if run.state not in {"passed", "failed", "incomplete"}:
@@ -129,6 +141,11 @@ def _tests(facts: DraftFacts) -> Answer:  # noqa: PLR0911 - one line a reason
     return Answer(
         ok=True, why=f"{selected(facts)}: {sum(it.counts.passed for it in steps)} passed{also}"
     )
+
+
+def is_nearest(facts: DraftFacts) -> bool:
+    """Tell whether the run took the nearest of the affected tests alone, as tier quick does."""
+    return facts.run.tier == "quick" and facts.run.selection.mode == "scoped"
 
 
 def selected(facts: DraftFacts) -> str:
@@ -203,6 +220,8 @@ def _bench(facts: DraftFacts) -> Answer:
     measured = comparison.measured
     clear = all(it.word in {Word.SAME, Word.FASTER} for it in measured.results)
     whole = not measured.unmeasured and not measured.broken
+    if not facts.measured_whole:
+        return Answer(ok=False, why=f"{words}; not by a whole run (`--tier full`)")
     return Answer(ok=clear and whole, why=words)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from presubmit import __version__
+from presubmit.evidence_key import why_not
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from presubmit.drafts.values import RunView
     from presubmit.values import Base
@@ -37,13 +40,40 @@ def _breadth(run: RunView) -> tuple[bool, int, str]:
     return run.exit == 0, len({step.role for step in run.steps}), run.name
 
 
-def why_stale(run: RunView, *, tree: str, base: Base, snapshot: str) -> tuple[str, ...]:
-    """Say why a run is none of this tree; empty where it is."""
+def why_stale(
+    run: RunView,
+    row: Mapping[str, str] | None,
+    *,
+    tree: str,
+    base: Base,
+    snapshot: str,
+    settings: str,
+    differs: str = "",
+) -> tuple[str, ...]:
+    """Say why a run shows nothing of this tree; empty where its evidence holds.
+
+    `row` is what the history has of the run's files as they are now, `differs` names what of the tree was edited.
+    """
     why = []
     if not is_of(run, tree, run.base.commit, snapshot):
-        why.append(f"the run {run.name} tested tree {run.target.tree[:7]}, this is {tree[:7]}")
+        edited = f"; it differs in {differs}" if differs else ""
+        why.append(
+            f"the run {run.name} tested tree {run.target.tree[:7]}, this is {tree[:7]}{edited}"
+        )
     if run.base.commit != base.commit:
         why.append(f"its base was {run.base.commit[:7]}, now it is {base.commit[:7]}")
     if run.state in {"running", "interrupted", "error"}:
         why.append(f"the run is {run.state}")
-    return tuple(why)
+    if why:
+        return tuple(why)
+    lost = why_no_evidence(row, tree=tree, base=base.commit, settings=settings)
+    return (f"the run {run.name}: {lost}",) if lost else ()
+
+
+def why_no_evidence(row: Mapping[str, str] | None, *, tree: str, base: str, settings: str) -> str:
+    """Say why what the history has of a run's files does not hold; empty where it does."""
+    if row is None:
+        return "its files are not as a presubmit run here wrote them"
+    if row["tree"] != tree:
+        return f"it is evidence for tree {row['tree'][:7]}, this is {tree[:7]}"
+    return why_not(row, base=base, settings=settings, tool=__version__)

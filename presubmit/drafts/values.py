@@ -169,6 +169,10 @@ class DraftFacts(Value, frozen=True, kw_only=True):
     run: RunView
     stale: tuple[str, ...] = ()
     """Why the run says nothing of this tree; empty where it does."""
+    unproven: str = ""
+    """Why the run ticks nothing though it is of this tree: it was asked for less than the whole tier."""
+    measured_whole: bool = True
+    """The comparison is of a run that evidence holds for."""
     comparison: Comparison | None = None
     review: Review | None = None
     api: Api = Api()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from datetime import UTC, datetime
@@ -118,6 +119,18 @@ def read_run(folder: Path) -> dict[str, Any]:
     if not isinstance(run, dict):
         raise UsageError(f"{folder / 'run.json'} is not a run", hint="presubmit run")
     return run
+
+
+def run_digest(folder: Path) -> str:
+    """Name what a run wrote for others to read, by its content; a file that is not there counts as empty."""
+    digest = hashlib.sha256()
+    for name in ("run.json", "review.json", "bench.json"):
+        try:
+            data = (folder / name).read_bytes()
+        except OSError:
+            data = b""
+        digest.update(f"{name} {len(data)}\n".encode() + data)
+    return digest.hexdigest()
 
 
 def settle_dead_runs(top: Path, *, boot: str) -> list[str]:

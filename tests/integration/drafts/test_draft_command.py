@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from presubmit import cli
 from presubmit.change import read_change
+from presubmit.history import History
+from presubmit.proof import keep_run_evidence
+from presubmit.reading import RunOptions, read_all
+from presubmit.report.folder import run_digest
+from presubmit.where import history_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,8 +62,8 @@ def repo(make_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch) -> Repo:
     return made
 
 
-def store_run(repo: Repo, name: str, **changed: Any) -> Path:
-    """Store a green run of the worktree as it is."""
+def store_run(repo: Repo, name: str, *, row: dict[str, str] | None = None, **changed: Any) -> Path:
+    """Store a green run of the worktree as it is, with the row of evidence that a run writes at its end."""
     change = read_change(repo.path, environ={})
     steps = [
         {
@@ -87,7 +96,18 @@ def store_run(repo: Repo, name: str, **changed: Any) -> Path:
     last = own / "last"
     last.unlink(missing_ok=True)
     last.symlink_to(folder.relative_to(own))
+    attest(repo, folder, **(row or {}))
     return folder
+
+
+def attest(repo: Repo, folder: Path, **changed: str) -> None:
+    """Write the row of evidence for a run's files as they are, some of it changed."""
+    reading = read_all(RunOptions(start=repo.path), os.environ)
+    with History(history_path(reading)) as history:
+        keep_run_evidence(reading, history, folder, os.environ, cut="")
+        row = history.run_evidence(run_digest(folder))
+        assert row is not None
+        history.write_run_evidence({**row, **changed})
 
 
 def draft(*args: str) -> int:
@@ -296,11 +316,13 @@ def test_the_reviews_word_on_the_api_counts_where_it_looked(repo: Repo) -> None:
     folder = store_run(repo, "1")
     review: dict[str, Any] = {"tree": "t", "base": "b", "rules": ["api"]}
     (folder / "review.json").write_text(json.dumps(review))
+    attest(repo, folder)
     assert draft("checklist") == 0
     checklist = pull_request(repo).with_name("CHECKLIST.md")
     assert "- [x] No public API break" in checklist.read_text()
     review["unchecked"] = [{"rule": "api", "what": "pkg", "why": "it cannot be loaded"}]
     (folder / "review.json").write_text(json.dumps(review))
+    attest(repo, folder)
     assert draft("checklist") == 0
     assert "- [ ] No public API break" in checklist.read_text()
 
@@ -327,3 +349,96 @@ def test_a_draft_that_is_a_link_is_not_followed(repo: Repo) -> None:
     assert draft("pr") == 0
     assert outside.read_text() == "theirs\n"
     assert not pull_request(repo).is_symlink()
+
+
+# --- evidence ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["run.json", "bench.json", "review.json"])
+def test_files_of_a_run_that_were_edited_or_forged_tick_nothing(
+    repo: Repo, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    folder = store_run(repo, "1")
+    assert draft("pr") == 0
+    assert draft("pr", "--check") in {0, 1}
+    path = folder / name
+    path.write_text((path.read_text() if path.exists() else "{}") + "\n")
+    assert draft("pr", "--check") == 5
+    assert draft("pr") == 5
+    assert "not as a presubmit run here wrote them" in capsys.readouterr().out
+    assert not TICKED.search(pull_request(repo).read_text())
+
+
+def test_a_run_of_another_repository_ticks_nothing(repo: Repo) -> None:
+    store_run(repo, "1")
+    with closing(sqlite3.connect(repo.path / ".git/presubmit/history.db")) as connection:
+        connection.execute("delete from run_evidence")
+        connection.commit()
+    assert draft("pr") == 5
+    assert not TICKED.search(pull_request(repo).read_text())
+
+
+@pytest.mark.parametrize(
+    ("row", "word"),
+    [
+        ({"tool": "0.0.1"}, "presubmit 0.0.1's"),
+        ({"settings": "0" * 64}, "your own settings were others"),
+        ({"base": "0" * 40}, "the base moved"),
+        ({"tree": "0" * 40}, "evidence for tree 0000000"),
+    ],
+)
+def test_evidence_that_does_not_hold_ticks_nothing_and_what_differs_is_named(
+    repo: Repo, capsys: pytest.CaptureFixture[str], row: dict[str, str], word: str
+) -> None:
+    folder = store_run(repo, "1")
+    assert draft("pr") == 0
+    assert TICKED.search(pull_request(repo).read_text())
+    attest(repo, folder, **row)
+    assert draft("pr", "--check") == 5
+    assert draft("pr") == 5
+    assert capsys.readouterr().out.count(word) == 2
+    assert not TICKED.search(pull_request(repo).read_text())
+    assert word in pull_request(repo).read_text()
+
+
+def test_a_run_that_was_cut_ticks_nothing_and_is_not_stale(
+    repo: Repo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_run(repo, "1", row={"cut": "not the whole tier ran: --only tests"})
+    assert draft("all") == 0
+    assert "no box is ticked: not the whole tier ran: --only tests" in capsys.readouterr().out
+    for name in ("PR.md", "CHECKLIST.md"):
+        text = pull_request(repo).with_name(name).read_text()
+        assert not TICKED.search(text)
+        assert "> No box is ticked: not the whole tier ran: --only tests." in text
+
+
+def test_a_forged_run_beside_a_real_one_is_not_what_is_spoken_of(repo: Repo) -> None:
+    store_run(repo, "1")
+    forged = store_run(repo, "2", selection={"mode": "all", "chosen": 900, "known": 900})
+    (forged / "run.json").write_text((forged / "run.json").read_text().replace("900", "901"))
+    assert draft("pr") == 0
+    text = pull_request(repo).read_text()
+    assert "run=1 " in text
+    assert "901" not in text
+
+
+def test_what_was_edited_since_is_named(repo: Repo, capsys: pytest.CaptureFixture[str]) -> None:
+    store_run(repo, "1")
+    assert draft("pr") == 0
+    repo.write({"pkg/__init__.py": "x = 1\n"})
+    for arguments in (("--check",), ()):
+        assert draft("pr", *arguments) == 5
+        assert "it differs in pkg/__init__.py" in capsys.readouterr().out
+
+
+def test_a_draft_whose_run_is_gone_is_stale(
+    repo: Repo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = store_run(repo, "1")
+    draft("pr")
+    second = store_run(repo, "2", row={"cut": "--only lint"})
+    (first / "draft").rename(second / "draft")
+    shutil.rmtree(first)
+    assert draft("pr", "--check") == 5
+    assert "its run 1 is gone" in capsys.readouterr().out

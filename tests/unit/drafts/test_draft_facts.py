@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from presubmit import __version__
 from presubmit.bench.values import Word
 from presubmit.draft_reading import is_source
 from presubmit.drafts.api import api_of_review
@@ -178,6 +179,22 @@ def chosen(*runs: RunView) -> str:
     return found.name if found else ""
 
 
+ROW = {
+    "tree": "t",
+    "base": "b",
+    "base_ref": "r",
+    "settings": "s",
+    "tool": __version__,
+    "cut": "",
+}
+
+
+def stale(
+    run: RunView, row: dict[str, str] | None, *, tree: str, base: Base, differs: str = ""
+) -> tuple[str, ...]:
+    return why_stale(run, row, tree=tree, base=base, snapshot=tree, settings="s", differs=differs)
+
+
 def test_the_run_of_this_tree_is_chosen() -> None:
     assert chosen(view("1"), view("2", tree="u")) == "1"
     assert chosen(view("1", tree="v"), view("2", tree="u")) == "2"
@@ -195,12 +212,31 @@ def test_a_failure_after_a_green_run_is_the_last_word() -> None:
 
 def test_what_differs_is_said() -> None:
     base = Base(ref="r", commit="c" * 40, tree="x", how="")
-    assert why_stale(view("1"), tree="u", base=base, snapshot="u") == (
-        "the run 1 tested tree t, this is u",
+    assert stale(view("1"), ROW, tree="u", base=base, differs="a.py") == (
+        "the run 1 tested tree t, this is u; it differs in a.py",
         "its base was b, now it is ccccccc",
     )
     same = msgspec.structs.replace(base, commit="b")
-    assert why_stale(view("1"), tree="t", base=same, snapshot="t") == ()
+    assert stale(view("1"), ROW, tree="t", base=same) == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        (None, "the run 1: its files are not as a presubmit run here wrote them"),
+        ({"tool": "0.0.1"}, f"the run 1: it is presubmit 0.0.1's, this is {__version__}"),
+        ({"settings": "others"}, "the run 1: your own settings were others"),
+        ({"base": "a" * 40}, "the run 1: the base moved: r @ aaaaaaa then, b now"),
+        ({"tree": "v"}, "the run 1: it is evidence for tree v, this is t"),
+    ],
+)
+def test_without_evidence_that_holds_a_run_shows_nothing(
+    row: dict[str, str] | None, wanted: str
+) -> None:
+    base = Base(ref="r", commit="b", tree="x", how="")
+    found = stale(view("1"), None if row is None else {**ROW, **row}, tree="t", base=base)
+    assert len(found) == 1
+    assert found[0].startswith(wanted)
 
 
 # --- what answers a box ---
@@ -210,6 +246,44 @@ def test_no_evidence_answers_for_another_tree(facts: Facts) -> None:
     found = facts("fix-without-test", stale=("x",))
     names = ("tests", "build", "lint", "docs", "changelog", "dco", "merges", "api", "step:lint")
     assert not any(answer(name, found).ok for name in names)
+
+
+def test_a_run_that_was_asked_for_less_ticks_nothing_and_says_so_once(facts: Facts) -> None:
+    found = facts("fix-without-test", unproven="not the whole tier ran: --only tests")
+    names = ("tests", "build", "lint", "docs", "changelog", "dco", "merges", "api", "step:lint")
+    assert not any(answer(name, found).ok for name in names)
+    text = draft_pr(found, None, "", plain)
+    assert text.count("No box is ticked: not the whole tier ran: --only tests.") == 1
+    assert "- [x]" not in text
+
+
+def test_the_nearest_tests_are_not_the_affected_ones(facts: Facts) -> None:
+    found = facts("fix-without-test")
+    quick = msgspec.structs.replace(found.run, tier="quick")
+    for name in ("tests", "step:tests"):
+        assert answer(name, found).ok
+        given = answer(name, msgspec.structs.replace(found, run=quick))
+        assert (given.ok, given.why) == (False, "only the nearest tests ran")
+
+
+def test_another_cell_that_failed_is_not_passed_over(facts: Facts) -> None:
+    found = facts("fix-without-test")
+    run = msgspec.structs.replace(found.run, matrix={"exit": 1, "cells": ["x"]})
+    assert not answer("tests", msgspec.structs.replace(found, run=run)).ok
+
+
+def test_benchmarks_of_a_run_without_evidence_tick_nothing(facts: Facts) -> None:
+    found = facts("performance")
+    assert found.comparison is not None
+    sure = msgspec.structs.replace(
+        found.comparison.measured,
+        results=tuple(it for it in found.comparison.measured.results if it.word != "unsure"),
+    )
+    better = msgspec.structs.replace(found.comparison, measured=sure)
+    given = answer(
+        "bench", msgspec.structs.replace(found, comparison=better, measured_whole=False)
+    )
+    assert (given.ok, "not by a whole run" in given.why) == (False, True)
 
 
 def test_a_step_that_was_cut_or_did_not_run_ticks_nothing(facts: Facts) -> None:
@@ -478,7 +552,7 @@ def test_a_run_that_did_not_end_is_none(facts: Facts) -> None:
     found = facts("fix-without-test")
     dead = msgspec.structs.replace(found.run, state="interrupted")
     base = msgspec.structs.replace(found.base, commit=dead.base.commit)
-    why = why_stale(dead, tree=dead.target.tree, base=base, snapshot=dead.target.tree)
+    why = stale(dead, None, tree=dead.target.tree, base=base)
     assert why == ("the run is interrupted",)
     for name in ("tests", "build"):
         assert not answer(name, msgspec.structs.replace(found, run=dead)).ok
