@@ -137,5 +137,5 @@ def answer_to(text: str, evidence: str, facts: DraftFacts) -> Answer:
     if given.ok and missing:
         return given.but(f"`{missing[0]}` itself was not run; {given.why} passed")
     if given.ok and narrow and _EVERYTHING.search(text):
-        return given.but(f"{given.why}; the rest is yours to say")
+        return given.but(given.why)
     return given

@@ -31,6 +31,9 @@ ITEMS: Final = (
 # What a reader of a pull request looks for first; the others are in CHECKLIST.md.
 _IN_PR: Final = ("tests", "tests-added", "lint", "build", "changelog", "dco", "api")
 
+_TOLD: Final = frozenset({"tests", "build"})
+"""Numbers stand under Tested, and which step built it is in the table of commands."""
+
 
 def items_of(facts: DraftFacts) -> tuple[Item, ...]:
     """Give our items and those of `[[draft.item]]`; one with an id of ours stands in its place."""
@@ -54,15 +57,18 @@ def pr_items(facts: DraftFacts, most: int) -> list[str]:
     ours = [
         item for name in _IN_PR for item in items_of(facts) if item.id == name and item not in own
     ]
-    return [box(item, facts) for item in (*own, *ours)[: max(most, len(own))]]
+    return [
+        box(item, facts, told=item.evidence in _TOLD)
+        for item in (*own, *ours)[: max(most, len(own))]
+    ]
 
 
-def box(item: Item, facts: DraftFacts) -> str:
-    """Give one item as a box with its reason."""
+def box(item: Item, facts: DraftFacts, *, told: bool = False) -> str:
+    """Give one item as a box with its reason; where that is `told` elsewhere, a tick needs none."""
     if item.evidence == "none":
         return f"- [ ] {in_text(item.text)}"
     given = answer_to(item.text, item.evidence, facts)
-    why = f" — {given.why}" if given.why else ""
+    why = f" — {given.why}" if given.why and not (told and given.ok) else ""
     return f"- [{'x' if given.ok else ' '}] {item.text}{why}"
 
 

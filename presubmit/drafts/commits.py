@@ -13,14 +13,22 @@ if TYPE_CHECKING:
     from presubmit.drafts.values import Commit
 
 _CLOSES: Final = re.compile(
-    r"(?i)\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?):?\s+"
+    r"(?i)(?<!not )(?<!n't )(?<!never )\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?):?\s+"
     r"((?:[\w.-]+/[\w.-]+)?#\d+|https://[\w.-]+/[\w.-]+/[\w.-]+/issues/\d+)"
 )
 _ONLY_CLOSES: Final = re.compile(
     rf"(?i)^\s*(?:[-*]\s+)?{_CLOSES.pattern[4:]}(?:\s*,\s*#\d+)*\.?\s*$"
 )
 _TRAILER: Final = re.compile(r"^[A-Z][A-Za-z]*(?:-[A-Za-z]+)+: \S")
-_BRANCH: Final = re.compile(r"(?i)(?:^|[/_-])(?:issue|gh|bug|fix)s?[-_/#]?(\d+)(?:$|[/_-])")
+# `fix-3-bugs` counts bugs.
+_BRANCH: Final = re.compile(
+    r"(?i)(?:^|[/_-])(?:(?:issue|gh)s?[-_/#]?(?=\d)|(?:bug|fix)[-_/#]?(?=\d\d))(\d+)(?:$|[/_-])"
+)
+# What `git rebase --autosquash` folds away, and what is no more than a mark: neither says what the change is.
+_AUTOSQUASH: Final = re.compile(r"^(?:fixup|squash|amend)! |^(?i:wip)\b[\s:.!]*$")
+_REVERT: Final = re.compile(r"^Revert \"")
+# Blank, indented, a list, a quotation, a heading, a table: such a line stands for itself.
+_NO_PROSE: Final = re.compile(r"$|\s|[-*+>#|]|\d+[.)]\s")
 _CODE: Final = re.compile(r"(`[^`]+`)")
 _OPENS: Final = re.compile(r"(?i)<(!--|/?details|/?summary)")
 _BOX: Final = re.compile(r"^(\s*(?:[-*+]\s+)?)\[([ xX])\]")
@@ -31,6 +39,7 @@ def issues_of(commits: Iterable[Commit], branch: str | None) -> tuple[str, ...]:
     said = [
         found
         for commit in commits
+        if not _REVERT.match(commit.subject)
         for found in _CLOSES.findall(f"{commit.subject}\n{commit.body}")
     ]
     if not said and branch and (number := _BRANCH.search(branch)):
@@ -40,15 +49,22 @@ def issues_of(commits: Iterable[Commit], branch: str | None) -> tuple[str, ...]:
 
 def title_of(commits: Sequence[Commit], asked: str) -> str:
     """Give the title: the first commit's subject, after what the template's own title begins with."""
-    subject = for_terminal(commits[0].subject) if commits else "TODO(author): a title"
+    said = _telling(commits)
+    subject = for_terminal(said[0].subject).rstrip(".") if said else "TODO(author): a title"
     prefix = asked.strip()
     if not prefix or subject.lower().startswith(prefix.lower()):
         return subject
     return f"{prefix} {subject}" if prefix.endswith((":", "]", ")")) else subject
 
 
+def _telling(commits: Sequence[Commit]) -> Sequence[Commit]:
+    """Leave out the commits that only mend one before them, where there is another."""
+    return [it for it in commits if not _AUTOSQUASH.search(it.subject)] or commits
+
+
 def summary_lines(commits: Sequence[Commit], most: int) -> tuple[list[str], list[str]]:
     """Give what the commits say, and of that what is better folded."""
+    commits = _telling(commits)
     if len(commits) == 1:
         lines = body_lines(commits[0])
         shown = lines[:most]
@@ -60,6 +76,8 @@ def summary_lines(commits: Sequence[Commit], most: int) -> tuple[list[str], list
         if body_lines(commit)
         for line in (f"**{_harmless(commit.subject)}**", "", *body_lines(commit), "")
     ]
+    while rest and not rest[-1]:
+        rest.pop()
     if len(subjects) <= most:
         return subjects, rest
     return [*subjects[: most - 1], f"- and {len(subjects) - most + 1} more commits"], [
@@ -72,10 +90,25 @@ def summary_lines(commits: Sequence[Commit], most: int) -> tuple[list[str], list
 def body_lines(commit: Commit) -> list[str]:
     """Give a commit's own words, without trailers and without the lines that only name an issue."""
     lines = [line.rstrip() for line in commit.body.strip().splitlines()]
-    kept = [_harmless(it) for it in lines if not _TRAILER.match(it) and not _ONLY_CLOSES.match(it)]
+    kept = [it for it in lines if not _TRAILER.match(it) and not _ONLY_CLOSES.match(it)]
     while kept and not kept[-1]:
         kept.pop()
-    return kept
+    return [_harmless(it) for it in _unwrapped(kept)]
+
+
+def _unwrapped(lines: Iterable[str]) -> list[str]:
+    """Join the lines of a paragraph: GitHub shows every line end of a pull request's text, and messages are wrapped."""
+    joined: list[str] = []
+    fenced = plain = False
+    for line in lines:
+        fence = line.lstrip().startswith(("```", "~~~"))
+        is_plain = not (fenced or fence or _NO_PROSE.match(line))
+        if plain and is_plain:
+            joined[-1] += f" {line}"
+        else:
+            joined.append(line)
+        fenced, plain = fenced != fence, is_plain
+    return joined
 
 
 def _harmless(line: str) -> str:

@@ -34,10 +34,10 @@ def environment_lines(facts: DraftFacts) -> list[str]:
         f" | {for_code_in_table(one_line(' '.join(step.command), 160)) if step.command else ''}"
         f" | {in_text(step.origin)} |"
         for step in run.steps
+        if step.command or step.role != "lint"
     ]
-    notes = [*run.incomplete, *(str(it) for it in run.upstream.get("notes", ()))][:_MOST_NOTES]
-    if notes:
-        lines += ["", *(f"- {in_text(one_line(note, 200))}" for note in notes)]
+    if run.incomplete:
+        lines += ["", *(f"- {in_text(one_line(it, 200))}" for it in run.incomplete[:_MOST_NOTES])]
     return folded("Environment and commands", lines)
 
 

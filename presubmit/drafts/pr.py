@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from presubmit.drafts.template import Template
     from presubmit.drafts.values import DraftFacts
 
-_MOST_OURS: Final = 20
+_MOST_OURS: Final = 21
 """Visible lines within our blocks; with the headings of our own template that makes 25."""
+_MANY_FILES: Final = 10
+"""More than that are named by folder; fewer are seen at a glance beside the pull request's text."""
 _WHY: Final = f"{TODO}: why this change: what was wrong or missing, and for whom."
-_OWN: Final = ("summary", "changes", "tested", "performance", "review", "checklist", "environment")
+_OWN: Final = ("tested", "performance", "review", "checklist", "environment")
 _HEADINGS: Final = {
     "summary": re.compile(
         r"(?i)\b(summary|description|overview|what|changes? proposed|proposed changes?)\b"
@@ -42,6 +44,7 @@ _HEADINGS: Final = {
     "tested": re.compile(r"(?i)\b(test(?:s|ing|ed)?( plan)?|verification|verified)\b"),
     "performance": re.compile(r"(?i)\b(performance|benchmarks?)\b"),
 }
+_BOXES: Final = "checklist"
 _CHECKLIST: Final = re.compile(r"(?i)\bcheck ?list\b")
 _HEADING: Final = re.compile(r"^#{1,4}\s+(?P<text>.+?)\s*#*$")
 
@@ -53,24 +56,17 @@ def draft_pr(
     text = earlier or (_on_template(template, facts) if template else _own(facts))
     most = 5
     while True:
-        filled = answer_boxes(refill(text, blocks_of(facts, most), shown), facts)
+        blocks = blocks_of(facts, most, boxes=f"<!-- presubmit:{_BOXES} -->" in text)
+        filled = answer_boxes(refill(text, blocks, shown), facts)
         if most == 1 or visible_in_blocks(filled) <= _MOST_OURS:
             return filled
         most -= 1
 
 
 def _own(facts: DraftFacts) -> str:
-    parts = [block("state", ""), "## Summary\n", block("summary", "")]
-    if not any(body_lines(commit) for commit in facts.commits):
-        parts.append(f"\n{_WHY}")
-    parts += ["\n## Changes\n", block("changes", ""), "\n## Tested\n", block("tested", "")]
-    parts += [
-        block("performance", ""),
-        block("review", ""),
-        "\n## Checklist\n",
-        block("checklist", ""),
-    ]
-    parts.append(block("environment", ""))
+    parts = [block("state", ""), "## Summary\n", _placed("summary", facts), "\n## Tested\n"]
+    parts += [block(name, "") for name in ("tested", "performance", "review")]
+    parts += ["\n## Checklist\n", block("checklist", ""), block("environment", "")]
     return "\n".join(parts) + "\n"
 
 
@@ -101,13 +97,8 @@ def _on_template(template: Template, facts: DraftFacts) -> str:
     if "summary" not in placed:
         first += [_placed("summary", facts), ""]
     has_boxes = any("[ ]" in line for line in text.splitlines())
-    rest = [
-        n
-        for n in _OWN
-        if n != "summary" and n not in placed and not (n == "checklist" and has_boxes)
-    ]
+    rest = [n for n in _OWN if n not in placed and not (n == "checklist" and has_boxes)]
     titles = {
-        "changes": "### Changes\n\n",
         "tested": "### Tested\n\n",
         "checklist": "### Checklist\n\n",
     }
@@ -116,17 +107,21 @@ def _on_template(template: Template, facts: DraftFacts) -> str:
 
 
 def _placed(name: str, facts: DraftFacts) -> str:
-    said = name != "summary" or any(body_lines(commit) for commit in facts.commits)
-    return block(name, "") if said else f"{block(name, '')}\n\n{_WHY}"
+    """Give an empty block; that of the summary with what the change means for others, and who knows why it is made."""
+    if name != "summary":
+        return block(name, "")
+    said = any(body_lines(commit) for commit in facts.commits)
+    why = "" if said else f"\n\n{_WHY}\n"
+    return f"{block('summary', '')}{why}\n{block('changes', '')}"
 
 
-def blocks_of(facts: DraftFacts, most: int) -> Mapping[str, str]:
-    """Give the text of every block, of lists at most so many lines."""
+def blocks_of(facts: DraftFacts, most: int, *, boxes: bool) -> Mapping[str, str]:
+    """Give the text of every block, of lists at most so many lines; `boxes`: our own checklist is among them."""
     return {
         "state": "\n".join(state_lines(facts)),
         "summary": "\n".join(_summary(facts, most)),
         "changes": "\n".join(_changes(facts, most)),
-        "tested": "\n".join(lines_on_tests(facts, most)),
+        "tested": "\n".join(lines_on_tests(facts, most, boxes=boxes)),
         "performance": "\n".join(performance_lines(facts, min(most, 3))),
         "review": "\n".join(review_lines(facts, min(most, 3))),
         "checklist": "\n".join(pr_items(facts, 5 if most > 1 else 4)),
@@ -168,6 +163,26 @@ def _summary(facts: DraftFacts, most: int) -> list[str]:
 
 
 def _changes(facts: DraftFacts, most: int) -> list[str]:
+    """Say what the change means for others; files are listed only where they are many."""
+    lines = _areas(facts, most) if len(facts.files) > _MANY_FILES else []
+    owners = sorted({name for names in facts.owners.values() for name in names})
+    if owners and not lines:
+        lines.append(f"- Code owners: {listed([for_code(name) for name in owners], most=4)}")
+    breaks = facts.api.breaks
+    if breaks:
+        lines.append(f"- **API break**: {listed(breaks, most=3)}")
+    if facts.api.added:
+        lines.append(
+            f"- New public names: {listed([for_code(name) for name in facts.api.added], most=4)}"
+        )
+    if facts.requirements:
+        lines.append(
+            f"- New dependencies: {listed([for_code(name) for name in facts.requirements], most=4)}"
+        )
+    return lines
+
+
+def _areas(facts: DraftFacts, most: int) -> list[str]:
     areas: dict[str, list[str]] = {}
     for file in facts.files:
         areas.setdefault(posixpath.dirname(file.path) or ".", []).append(file.path)
@@ -182,20 +197,9 @@ def _changes(facts: DraftFacts, most: int) -> list[str]:
         names = listed([_named(path, area, status[path]) for path in paths], most=3)
         owners = sorted({name for path in paths for name in facts.owners.get(path, ())})
         asked = f" — {' '.join(for_code(name) for name in owners[:4])}" if owners else ""
-        lines.append(f"- {for_code(area)}: {names}{asked}")
-    lines = at_most(lines, most, what="folders")
-    breaks = facts.api.breaks
-    if breaks:
-        lines.append(f"- **API break**: {listed(breaks, most=3)}")
-    if facts.api.added:
-        lines.append(
-            f"- New public names: {listed([for_code(name) for name in facts.api.added], most=4)}"
-        )
-    if facts.requirements:
-        lines.append(
-            f"- New dependencies: {listed([for_code(name) for name in facts.requirements], most=4)}"
-        )
-    return lines
+        place = "top folder" if area == "." else for_code(area)
+        lines.append(f"- {place}: {names}{asked}")
+    return at_most(lines, most, what="folders")
 
 
 def _named(path: str, area: str, status: str) -> str:

@@ -69,7 +69,7 @@ def _steps(name: str, facts: DraftFacts) -> Answer:
         return Answer(ok=False, why="not run")
     for step in steps:
         if step.outcome != "passed" or step.cut:
-            return Answer(ok=False, why=f"{step.id}: {what_came(step)}")
+            return Answer(ok=False, why=f"{name_of(step)}: {what_came(step)}")
     if facts.run.state not in {"passed", "failed", "incomplete", "nothing"}:
         return Answer(ok=False, why=f"the run is {facts.run.state}")
     if name == "lint" and not any(step.command for step in steps):
@@ -83,7 +83,9 @@ def _whole(name: str, steps: tuple[RunStep, ...]) -> str:
     passed = sum(step.counts.passed for step in steps)
     if name == "tests" and passed:
         return f"{passed} passed"
-    return listed(list(dict.fromkeys(_tool(step) for step in steps)), most=4)
+    # That the sources parse goes without saying where a tool read them.
+    named = [step for step in steps if step.command] or list(steps)
+    return listed(list(dict.fromkeys(_tool(step) for step in named)), most=4)
 
 
 def _tool(step: RunStep) -> str:
@@ -91,6 +93,13 @@ def _tool(step: RunStep) -> str:
     if step.role == "lint":
         return for_code(step.command[0]) if step.command else "syntax"
     return for_code(step.id)
+
+
+def name_of(step: RunStep) -> str:
+    """Name a step for those who do not know presubmit: a linter by itself, others by what they do."""
+    if step.role == "lint" and step.command:
+        return for_code(step.command[0])
+    return {"lint": "syntax", "docs": "docstrings"}.get(step.role, step.role)
 
 
 def what_came(step: RunStep) -> str:
@@ -126,7 +135,7 @@ def _tests(facts: DraftFacts) -> Answer:  # noqa: PLR0911 - one line a reason
         )
     lost = next((it for it in steps if it.cut or it.outcome not in {"passed", "failed"}), None)
     if lost is not None:
-        return Answer(ok=False, why=f"{lost.id}: {what_came(lost)}")
+        return Answer(ok=False, why=f"{name_of(lost)}: {what_came(lost)}")
     if run.budget_cut or run.other_shards:
         return Answer(ok=False, why="not every affected test ran")
     if run.matrix.get("exit", 0) != 0:
@@ -159,10 +168,13 @@ def selected(facts: DraftFacts) -> str:
 def _tests_added(facts: DraftFacts) -> Answer:
     if not facts.sources:
         return Answer(ok=False, why="n/a: no source file changes")
-    what = f"{counted(len(facts.sources), 'source file')}, {counted(len(facts.tests), 'test file')} changed"
+    what = (
+        f"{counted(len(facts.tests), 'test file')} changed" if facts.tests else "no test changes"
+    )
     failing = [it for it in facts.run.reproduces if it.fails_without_change]
     if failing:
-        what += f"; {len(failing)} new or changed fail without the change"
+        verb = "fails" if len(failing) == 1 else "fail"
+        what += f", {counted(len(failing), 'test')} {verb} without the change"
     ran = _tests(facts)
     if not facts.tests or not ran.ok:
         return Answer(ok=False, why=what)
@@ -180,7 +192,7 @@ def _changelog(facts: DraftFacts) -> Answer:
         and any(fnmatchcase(file.path, pattern) for pattern in patterns)
     ]
     if not found:
-        return Answer(ok=False, why=f"no file of {for_code(patterns[0])} changes")
+        return Answer(ok=False, why=f"nothing in {for_code(patterns[0])} changes")
     return Answer(ok=True, why=listed([for_code(path) for path in found], most=2))
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from presubmit.bench.outcome import in_words
 from presubmit.bench.rows import answer, bounds, quantity
 from presubmit.bench.values import Word
-from presubmit.drafts.proof import selected, steps_of, what_came
-from presubmit.drafts.text import at_most, in_text, listed
+from presubmit.drafts.proof import is_nearest, name_of, selected, steps_of, what_came
+from presubmit.drafts.text import at_most, in_prose, in_text, listed
 from presubmit.report.escape import for_code, for_code_in_table, one_line
 from presubmit.review.values import Severity
 from presubmit.upstream.cells import CellState, kind_of_lack
@@ -37,6 +37,8 @@ _LACKS: Final = {
     "sudo": "jobs with sudo",
     "remote workflow": "workflows of other repositories",
 }
+# `cannot import name 'x' from 'y' (/where/it/is/y.py)`: where that is on this machine is nobody's.
+_PLACE: Final = re.compile(r"\s*\((?:~|/)[^()]*\)\s*$")
 _IMAGE: Final = re.compile(
     r"(?i)(?:^|/)(?:(?:docker|container)file(?:[.-][^/]*)?|[^/]*\.dockerfile)$"
 )
@@ -48,36 +50,41 @@ _NAMES: Final = {
 }
 
 
-def lines_on_tests(facts: DraftFacts, most: int) -> list[str]:
-    """Give the lines on what ran and what did not."""
+def lines_on_tests(facts: DraftFacts, most: int, *, boxes: bool) -> list[str]:
+    """Give the lines on what ran and what did not; what our own `boxes` say already is left out."""
     run = facts.run
     lines = [_tests(facts)]
+    reproduce = [it.test for it in run.reproduces if it.fails_without_change]
+    if reproduce:
+        names = listed([for_code(name) for name in reproduce], most=2)
+        lines.append(f"- Fails without this change, passes with it: {names}")
+    lines += _failures(facts, "new", "**New failure**", most)
+    lines += _failures(facts, "unknown", "**Failure that nobody has classed**", most)
+    lines += _failures(facts, "on_base", "Already fails on the base branch", 2)
+    lines += _failures(facts, "flaky", "Flaky", 2)
     others = [step for step in run.steps if step.role not in {"tests", "bench"}]
     named = {it.step for it in run.failures}
+    said = {"review", *(("lint", "build") if boxes and not facts.unproven else ())}
     passed = list(
         dict.fromkeys(
-            _named(s.role, others) for s in others if s.role != "review" and _passed(s, others)
+            _named(s.role, others) for s in others if s.role not in said and _passed(s, others)
         )
     )
     if passed:
-        lines.append(f"- Passed: {', '.join(passed)}.")
+        also = "Also passed" if steps_of("tests", facts) else "Passed"
+        lines.append(f"- {also}: {', '.join(passed)}.")
     lines += [
         f"- {'Failed' if step.outcome == 'failed' else 'Not run'}: {_step(step)}"
         for step in others
         if (step.outcome != "passed" or step.cut) and step.id not in named
     ][:most]
-    lines += _failures(facts, "new", "**New failure**", most)
-    lines += _failures(facts, "unknown", "**Failure that nobody has classed**", most)
-    lines += _failures(facts, "on_base", "Fails on the base as well", 2)
-    lines += _failures(facts, "flaky", "Flaky", 2)
-    reproduce = [it.test for it in run.reproduces if it.fails_without_change]
-    if reproduce:
-        names = listed([for_code(name) for name in reproduce], most=2)
-        lines.append(f"- Fails without the change, passes with it: {names}.")
     cut = [*run.budget_cut, *run.other_shards]
     if cut:
         lines.append(f"- Affected, but not run: {listed([for_code(it) for it in cut], most=3)}.")
-    lines += [f"- Hook skipped: {in_text(one_line(reason, 120))}" for reason in facts.skipped[:2]]
+    lines += [
+        f"- Pushed without being tested: {in_text(one_line(reason, 120))}"
+        for reason in facts.skipped[:2]
+    ]
     missing = (*_image(facts), *not_verified(facts.cells, run))
     if missing:
         lines.append(f"- Not verified here: {'; '.join(missing)}.")
@@ -88,14 +95,27 @@ def _tests(facts: DraftFacts) -> str:
     run = facts.run
     steps = steps_of("tests", facts)
     if not steps:
-        why = "the change reaches none" if run.selection.mode == "none" else "not run"
+        why = "none depends on what changed" if run.selection.mode == "none" else "not run"
         return f"- Tests: {why}."
-    why = "those that the change can reach" if run.selection.mode == "scoped" else _why_all(run)
+    why = _why_these(facts)
     how = f" ({why})" if why else ""
     came = "; ".join(what_came(step) for step in steps)
     python = str(run.environment.get("python") or "")
     place = f" on Python {in_text(python)}" if python else ""
+    ran = any(step.counts.passed or step.counts.failed for step in steps)
+    if ran and all(step.outcome in {"passed", "failed"} and not step.cut for step in steps):
+        return f"- Tests{place}: {came} in {selected(facts)}{how}."
     return f"- Tests{place}: {selected(facts)}{how}: {came}."
+
+
+def _why_these(facts: DraftFacts) -> str:
+    """Say why these files were run and no others, where that is not plain."""
+    chosen = facts.run.selection
+    if chosen.mode != "scoped":
+        return _why_all(facts.run)
+    if is_nearest(facts):
+        return "those nearest to the change"
+    return "those that the change can reach" if chosen.chosen != chosen.known else ""
 
 
 def _image(facts: DraftFacts) -> list[str]:
@@ -123,8 +143,7 @@ def _passed(step: RunStep, others: Iterable[RunStep]) -> bool:
 
 
 def _step(step: RunStep) -> str:
-    tool = f" ({for_code(step.command[0])})" if step.command and step.role == "lint" else ""
-    return f"{for_code(step.id)}{tool}: {what_came(step)}."
+    return f"{name_of(step)} ({what_came(step)})"
 
 
 def _failures(facts: DraftFacts, label: str, title: str, most: int) -> list[str]:
@@ -135,12 +154,15 @@ def _failures(facts: DraftFacts, label: str, title: str, most: int) -> list[str]
 
 
 def _failure(failure: RunFailure) -> str:
-    return f"{for_code(failure.subject)}: {for_code(one_line(failure.message.splitlines()[0] if failure.message else '', 90))}"
+    said = _PLACE.sub("", failure.message.splitlines()[0]) if failure.message else ""
+    return f"{for_code(failure.subject)}" + (f": {for_code(one_line(said, 90))}" if said else "")
 
 
 def not_verified(cells: Iterable[JobCell], run: RunView) -> tuple[str, ...]:
     """Say what upstream's jobs will look at that this run did not."""
-    starting = [cell for cell in cells if cell.starts]
+    # Where no test depends on the change, those of other interpreters do not, either.
+    aside = {"tests"} if run.selection.mode == "none" else set()
+    starting = [cell for cell in cells if cell.starts and cell.role not in aside]
     lacks: Counter[str] = Counter()
     for cell in starting:
         if cell.state is CellState.NOT_REPLAYED:
@@ -148,7 +170,7 @@ def not_verified(cells: Iterable[JobCell], run: RunView) -> tuple[str, ...]:
     parts = [f"{kind} ({counted(number, 'job')})" for kind, number in lacks.most_common()]
     later = sum(1 for cell in starting if cell.later and cell.state is CellState.REPLAYED)
     if later:
-        parts.append(f"{counted(later, 'job')} whose matrix is known only while it runs")
+        parts.append(f"{counted(later, 'job')} whose matrix is made while it runs")
     replayed = set(run.matrix.get("cells", ())) if run.matrix.get("exit") == 0 else set()
     own = ".".join(str(run.environment.get("python") or "").split(".")[:2])
     others = {
@@ -189,12 +211,12 @@ def performance_lines(facts: DraftFacts, most: int) -> list[str]:
         return []
     results = sorted(comparison.measured.results, key=lambda it: -abs(it.interval.ratio - 1))
     news = [it for it in results if it.word is not Word.SAME]
-    lines = ["", f"Performance, base against head: {in_text(in_words(comparison))}."]
+    lines = ["", f"Performance, before and after: {in_text(in_words(comparison))}."]
     if not news:
         return lines
     lines += [
         "",
-        "| benchmark | base | head | change | interval, % | answer |",
+        "| benchmark | before | after | change | interval, % | |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for it in news[:most]:
@@ -204,7 +226,7 @@ def performance_lines(facts: DraftFacts, most: int) -> list[str]:
             quantity(it.head, it.bench.kind, it.bench.unit),
             f"{it.interval.ratio - 1:+.1%}",
             bounds(it.interval),
-            in_text(answer(it)),
+            str(it.word) if it.word is Word.UNSURE else in_text(answer(it)),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -224,9 +246,9 @@ def review_lines(facts: DraftFacts, most: int) -> list[str]:
     lines = []
     for it in shown:
         place = f" ({for_code(f'{it.file}:{it.line}' if it.line else it.file)})" if it.file else ""
-        lines.append(f"- {it.severity}: {in_text(one_line(it.text, 160))}{place}")
+        lines.append(f"- {it.severity}: {in_prose(one_line(it.text, 160))}{place}")
     lines = at_most(lines, most, what="remarks")
     if review.unchecked:
         names = listed([in_text(f"{it.what}: {it.why}") for it in review.unchecked], most=2)
         lines.append(f"- not checked: {names}")
-    return ["", "Review remarks:", "", *lines] if lines else []
+    return ["", "Remarks of an automated review:", "", *lines] if lines else []

@@ -221,7 +221,7 @@ def test_the_authors_words_live_in_the_next_runs_draft(repo: Repo) -> None:
     text = pull_request(repo).read_text()
     assert pull_request(repo).resolve() != first
     assert "My own words." in text
-    assert "other.py" in text
+    assert "Add y" in text
     repo.git("checkout", "-q", "-b", "another")
     draft("pr")
     assert "My own words." not in pull_request(repo).read_text()

@@ -76,8 +76,40 @@ def test_trailers_and_lines_that_only_close_an_issue_are_not_quoted() -> None:
 
 
 def test_a_long_message_is_folded() -> None:
-    shown, rest = summary_lines([Commit(subject="x", body="a\nb\nc")], 2)
-    assert (shown, rest) == (["a", "b"], ["a", "b", "c"])
+    shown, rest = summary_lines([Commit(subject="x", body="- a\n- b\n- c")], 2)
+    assert (shown, rest) == (["- a", "- b"], ["- a", "- b", "- c"])
+
+
+def test_a_wrapped_paragraph_is_one_line_and_all_else_stays() -> None:
+    body = "One sentence that\nis wrapped.\n\n1. a\n2. b\n\n    code\n    more\n\n```\nx\ny\n```\nThe\nend."
+    shown, _ = summary_lines([Commit(subject="x", body=body)], 20)
+    assert shown == [
+        *("One sentence that is wrapped.", "", "1. a", "2. b", "", "    code", "    more", ""),
+        *("```", "x", "y", "```", "The end."),
+    ]
+
+
+def test_commits_that_only_mend_others_say_nothing() -> None:
+    commits = [
+        Commit(subject="WIP"),
+        Commit(subject="Count down.", body="Why."),
+        Commit(subject="fixup! Count down."),
+    ]
+    assert title_of(commits, "") == "Count down"
+    assert summary_lines(commits, 5) == (["Why."], [])
+    assert title_of(commits[:1], "") == "WIP"
+
+
+@pytest.mark.parametrize(
+    ("commit", "branch"),
+    [
+        (Commit(subject='Revert "Fix #12"', body="This reverts commit abc."), None),
+        (Commit(subject="x", body="This does not fix #12, nor doesn't close #13."), None),
+        (Commit(subject="x"), "fix-3-bugs"),
+    ],
+)
+def test_what_closes_no_issue_is_not_taken_for_it(commit: Commit, branch: str | None) -> None:
+    assert issues_of([commit], branch) == ()
 
 
 def test_several_commits_are_listed_by_subject() -> None:
@@ -91,8 +123,7 @@ def test_a_message_cannot_tick_a_box_nor_open_a_comment() -> None:
     commit = Commit(subject="x", body="- [x] tested\na <!-- b\n`<!--` c <details>")
     assert summary_lines([commit], 5)[0] == [
         "- \\[x] tested",
-        "a &lt;!-- b",
-        "`<!--` c &lt;details>",
+        "a &lt;!-- b `<!--` c &lt;details>",
     ]
 
 
@@ -317,7 +348,7 @@ def test_tests_that_the_budget_cut_are_not_passed_over(facts: Facts) -> None:
     run = msgspec.structs.replace(found.run, budget_cut=("tests/test_a.py",))
     assert not answer("tests", msgspec.structs.replace(found, run=run)).ok
     assert "- Affected, but not run: `tests/test_a.py`." in lines_on_tests(
-        msgspec.structs.replace(found, run=run), 5
+        msgspec.structs.replace(found, run=run), 5, boxes=False
     )
 
 
@@ -383,8 +414,10 @@ def test_other_platforms_and_interpreters_are_named(facts: Facts) -> None:
 
 def test_a_changed_image_is_not_what_the_tests_ran_in(facts: Facts) -> None:
     said = "- Not verified here: the image that `Dockerfile` now gives."
-    assert said in lines_on_tests(facts("image-change"), 5)
-    assert not any("image" in line for line in lines_on_tests(facts("performance"), 5))
+    assert said in lines_on_tests(facts("image-change"), 5, boxes=False)
+    assert not any(
+        "image" in line for line in lines_on_tests(facts("performance"), 5, boxes=False)
+    )
 
 
 def test_warnings_of_the_review_are_told_and_what_it_could_not_see(facts: Facts) -> None:
@@ -591,14 +624,16 @@ def test_benchmarks_that_are_all_the_same_need_no_table(facts: Facts) -> None:
     same = msgspec.structs.replace(comparison, measured=measured)
     assert performance_lines(facts("performance", comparison=same), 3) == [
         "",
-        "Performance, base against head: 2 same.",
+        "Performance, before and after: 2 same.",
     ]
 
 
 def test_a_push_that_was_let_through_untested_is_told_with_its_reason(facts: Facts) -> None:
-    lines = lines_on_tests(facts("fix-with-test", skipped=("a [scratch] place",)), 3)
-    assert "- Hook skipped: a \\[scratch\\] place" in lines
-    assert not any("Hook skipped" in line for line in lines_on_tests(facts("fix-with-test"), 3))
+    lines = lines_on_tests(facts("fix-with-test", skipped=("a [scratch] place",)), 3, boxes=True)
+    assert "- Pushed without being tested: a \\[scratch\\] place" in lines
+    assert not any(
+        "Pushed" in line for line in lines_on_tests(facts("fix-with-test"), 3, boxes=True)
+    )
 
 
 def test_lint_of_which_no_tool_ran_is_called_a_look_at_the_syntax(facts: Facts) -> None:
@@ -606,6 +641,10 @@ def test_lint_of_which_no_tool_ran_is_called_a_look_at_the_syntax(facts: Facts) 
     lint = [it for it in found.run.steps if it.role == "lint" and not it.command]
     others = tuple(it for it in found.run.steps if it.role != "lint")
     run = msgspec.structs.replace(found.run, steps=(*lint, *others))
-    (line,) = (it for it in lines_on_tests(facts("fix-with-test", run=run), 3) if "Passed" in it)
+    (line,) = (
+        it
+        for it in lines_on_tests(facts("fix-with-test", run=run), 3, boxes=False)
+        if "passed:" in it
+    )
     assert "syntax" in line
     assert "lint" not in line

@@ -140,7 +140,7 @@ def test_a_bare_box_is_ticked_by_its_step_with_the_reason(
 ) -> None:
     boxes = first_boxes("[ ] ran ruff\n", ())
     assert answer_boxes(boxes, facts("performance")) == (
-        "[x] ran ruff <!-- presubmit:box step:lint --> — syntax, `ruff`\n"
+        "[x] ran ruff <!-- presubmit:box step:lint --> — `ruff`\n"
     )
     assert "[ ] ran ruff" in answer_boxes(boxes, facts("api-break"))
 
@@ -151,7 +151,7 @@ def test_another_linter_is_not_the_one_that_the_box_names(
     boxes = first_boxes("[ ] ran `lintrunner -a`\n", ())
     assert answer_boxes(boxes, facts("performance")) == (
         "[ ] ran `lintrunner -a` <!-- presubmit:box step:lint -->"
-        " — `lintrunner` itself was not run; syntax, `ruff` passed\n"
+        " — `lintrunner` itself was not run; `ruff` passed\n"
     )
 
 
