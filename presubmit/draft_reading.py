@@ -45,6 +45,7 @@ _TEST: Final = re.compile(
 _DOCS: Final = re.compile(r"(?:^|/)(?:docs?|examples?|benchmarks?|bench)/")
 _MOST_COMMITS: Final = 200
 _MOST_USERS: Final = 10
+_LEAST_NAME: Final = 4
 
 Shown: TypeAlias = "Callable[[str], str]"
 Found = TypeVar("Found")
@@ -262,7 +263,7 @@ def _users(reading: Reading, api: Api) -> dict[str, tuple[str, ...]]:
     found = {}
     for name in [*api.removed, *api.names][:_MOST_USERS]:
         done = git(
-            "grep", "-I", "-l", "-z", "-w", "-F", "-e", name.rpartition(".")[2], reading.change.target.snapshot,
+            "grep", "-I", "-l", "-z", "-w", "-F", "-e", _telling(name), reading.change.target.snapshot,
             cwd=reading.repository.top,
             env=reading.repository.object_env,
             check=False,
@@ -270,6 +271,12 @@ def _users(reading: Reading, api: Api) -> dict[str, tuple[str, ...]]:
         paths = (it.partition(":")[2] for it in fields(done.stdout))
         found[name] = tuple(path for path in paths if path not in changed)
     return found
+
+
+def _telling(name: str) -> str:
+    """Give the part of a name to look for: `le` alone is found everywhere, `validators.le` is not."""
+    last = name.rpartition(".")[2]
+    return last if len(last) >= _LEAST_NAME else ".".join(name.split(".")[-2:])
 
 
 def _owners(reading: Reading) -> dict[str, tuple[str, ...]]:

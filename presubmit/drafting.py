@@ -76,6 +76,8 @@ def cmd_draft(
         say(f"wrote {_relative(path, top)}")
     if options.what in {"rfc", "all"}:
         say(f"RFC {level}: {'; '.join(reasons)}")
+        if level is not Level.NOT_NEEDED and facts.asked.rfc_places:
+            say(f"where it belongs: {'; '.join(facts.asked.rfc_places)}")
     _say_standing(facts, say)
     for path in written:
         say_todos(path, say)

@@ -6,7 +6,10 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+import yaml
+
 from presubmit.errors import UsageError
+from presubmit.report.escape import one_line
 from presubmit.values import Value
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ _TITLE: Final = re.compile(r"^title:\s*(?P<title>.*?)\s*$", re.MULTILINE)
 _RFC: Final = re.compile(
     r"(?i)^(?:rfc[-_])?0{3,4}[-_]template\.md$|^nnnn-.*template.*\.md$|^(?:rfc|proposal|enhancement)[-_]template\.md$"
 )
+# Forms of discussions and issues, where a project takes its RFCs there.
+_RFC_FORM: Final = re.compile(r"(?i)^(?:.*[-_])?(?:rfc|proposal)s?(?:[-_].*)?\.(?:md|ya?ml)$")
+_FORM_FOLDERS: Final = (".github/DISCUSSION_TEMPLATE", ".github/ISSUE_TEMPLATE")
 _RFC_FOLDERS: Final = frozenset(
     {"", ".github", "rfc", "rfcs", "text", "docs", "docs/rfcs", "proposals", "docs/proposals"}
 )
@@ -62,16 +68,20 @@ def find_templates(
 
 
 def find_rfc_templates(modes: Mapping[str, str]) -> tuple[str, ...]:
-    """Give the paths of the project's templates of RFCs."""
-    return tuple(
-        sorted(
-            path
-            for path, mode in modes.items()
-            if mode != _LINK
-            and posixpath.dirname(path) in _RFC_FOLDERS
-            and _RFC.match(posixpath.basename(path))
-        )
+    """Give the paths of the project's templates of RFCs; where it has none, of its forms for them."""
+    files = {path: posixpath.split(path) for path, mode in modes.items() if mode != _LINK}
+    own = sorted(
+        path
+        for path, (folder, name) in files.items()
+        if folder in _RFC_FOLDERS and _RFC.match(name)
     )
+    for place in () if own else _FORM_FOLDERS:
+        own = own or sorted(
+            path
+            for path, (folder, name) in files.items()
+            if folder == place and _RFC_FORM.match(name)
+        )
+    return tuple(own)
 
 
 def choose_template(
@@ -104,9 +114,35 @@ def choose_template(
 def read_template(path: str, text: str) -> Template:
     """Part a template from its front matter."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if path.endswith((".yml", ".yaml")):
+        return _read_form(path, text)
     front = _FRONT.match(text)
     if front is None:
         return Template(path=path, text=text)
     title = _TITLE.search(front["front"])
     named = title["title"].strip("'\"") if title else ""
     return Template(path=path, text=text[front.end() :].lstrip("\n"), title=named)
+
+
+def _read_form(path: str, text: str) -> Template:
+    """Write what a form asks for (a discussion's or an issue's) as headings, with its hints as comments."""
+    try:
+        form = yaml.safe_load(text)
+    except yaml.YAMLError:
+        form = None
+    asked = form if isinstance(form, dict) else {}
+    parts = asked.get("body")
+    lines: list[str] = []
+    for part in parts if isinstance(parts, list) else []:
+        attributes = part.get("attributes") if isinstance(part, dict) else None
+        if isinstance(attributes, dict) and attributes.get("label"):
+            lines += [f"## {one_line(str(attributes['label']))}", ""]
+            if attributes.get("description"):
+                hint = " ".join(str(attributes["description"]).split()).replace("-->", "--&gt;")
+                lines += [f"<!-- {hint} -->", ""]
+            options = attributes.get("options") if part.get("type") == "checkboxes" else None
+            for option in options if isinstance(options, list) else []:
+                label = option.get("label") if isinstance(option, dict) else option
+                lines.append(f"- [ ] {one_line(str(label))}")
+    title = str(asked.get("title") or "")
+    return Template(path=path, text="\n".join(["# Title", "", *lines]) + "\n", title=title)

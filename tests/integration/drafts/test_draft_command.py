@@ -308,7 +308,7 @@ def test_an_api_break_has_an_rfc_drafted_with_who_names_it(repo: Repo) -> None:
     store_run(repo, "1")
     assert draft("all") == 0
     text = pull_request(repo).with_name("RFC.md").read_text()
-    assert "> RFC suggested: public API: `pkg.count` removed." in text
+    assert "<!--\nRFC suggested: public API: `pkg.count` removed.\n-->" in text
     assert "## Impact on dependants" in text
 
 

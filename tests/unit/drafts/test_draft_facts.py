@@ -15,13 +15,14 @@ from presubmit.drafts.asked import asks_sign_off, find_fragments, required_names
 from presubmit.drafts.checklist import draft_checklist
 from presubmit.drafts.commits import issues_of, summary_lines, title_of
 from presubmit.drafts.environment import environment_lines
+from presubmit.drafts.fill import open_todos
 from presubmit.drafts.owners import read_owners
 from presubmit.drafts.pr import draft_pr
 from presubmit.drafts.proof import answer, is_evidence
 from presubmit.drafts.rfc import draft_rfc
 from presubmit.drafts.rfc_verdict import Level, judge_rfc
 from presubmit.drafts.runs import choose_run, why_stale
-from presubmit.drafts.template import Template
+from presubmit.drafts.template import Template, find_rfc_templates, read_template
 from presubmit.drafts.tested import lines_on_tests, not_verified, performance_lines, review_lines
 from presubmit.drafts.values import Api, Asked, Commit, Item, RunBase, RunStep, RunTarget, RunView
 from presubmit.review.values import Remark, Review, Severity, Unchecked
@@ -479,6 +480,64 @@ def test_facts_stand_under_the_headings_of_the_projects_own_template(facts: Fact
     design = text.index("## Detailed design")
     assert design < text.index("`attr.validators.le` removed", design) < text.index("## Drawbacks")
     assert "TODO(author)" in text
+
+
+# The headings of pytorch/rfcs' own template, each with a line of text, and what is written after the discussion.
+PYTORCH = (
+    "<details>\n<summary>Instructions</summary>\n\n- Fork it\n</details>\n\n# [Title]\n\n**Authors:**\n* @nickname\n\n"
+    + "".join(
+        f"## **{head}**\nWhat about it?\n\n"
+        for head in ("Summary", "Motivation", "Proposed Implementation", "Metrics ", "Drawbacks")
+    )
+    + "## Resolution\nWe decided to do it.\n\n### Level of Support\nChoose one\n"
+)
+
+
+def test_the_template_of_pytorch_gets_a_title_facts_and_a_question_under_each_heading(
+    facts: Facts,
+) -> None:
+    found = facts("api-break")
+    text = draft_rfc(found, Template(path="RFC-0000-template.md", text=PYTORCH), "", plain)
+    assert "\n# Make flags and match of matches\\_re keyword-only\n" in text
+    assert "[Title]" not in text
+    assert open_todos(text) == (
+        *("TODO(author): Summary.", "TODO(author): Motivation."),
+        *("TODO(author): Proposed Implementation.", "TODO(author): Metrics."),
+        "TODO(author): Drawbacks.",
+    )
+    drawbacks = text[text.index("Drawbacks") : text.index("## Resolution")]
+    assert "`attr.validators.le`, `attr.validators.matches_re` break their callers." in drawbacks
+    assert "`attr.validators.le` is named in this repository by" in drawbacks
+    assert "presubmit" not in text[text.index("## Resolution") :].replace("presubmit:environ", "")
+
+
+def test_a_form_of_discussions_is_drafted_as_headings(facts: Facts) -> None:
+    form = (
+        "title: '[RFC] '\nbody:\n- type: markdown\n  attributes: {value: Thanks}\n"
+        "- type: textarea\n  attributes: {label: Motivation, description: 'Why -->?'}\n"
+        "- type: checkboxes\n  attributes:\n    label: First\n    options: [{label: I read it}]\n"
+    )
+    path = ".github/DISCUSSION_TEMPLATE/rfc.yml"
+    assert find_rfc_templates({path: "100644", "text/0000-template.md": "100644"}) == (
+        "text/0000-template.md",
+    )
+    assert find_rfc_templates({path: "100644", ".github/ISSUE_TEMPLATE/rfc.yml": "100644"}) == (
+        path,
+    )
+    text = draft_rfc(facts("api-break"), read_template(path, form), "", plain)
+    assert "# \\[RFC\\] Make flags" in text
+    assert "## Motivation\n\nTODO(author): Motivation.\n\n\n<!-- Why --&gt;? -->" in text
+    assert "## First\n\n- [ ] I read it" in text
+    assert "## What changes for others\n\n<!-- presubmit:api -->\n- `attr.validators.le`" in text
+    assert read_template(path, "body: [").text.startswith("# Title")
+
+
+def test_an_rfc_says_nothing_of_breaks_where_there_are_none(facts: Facts) -> None:
+    text = draft_rfc(facts("performance"), None, "", plain)
+    assert "## Migration path" not in text
+    assert "No public name and no dependency changes." in text
+    assert "not all of it could be looked at" in text
+    assert "| `bench/test_bench.py::test_striptags` |" in text
 
 
 # --- what the project asks for ---
