@@ -25,7 +25,9 @@ def choose_run(runs: Sequence[RunView], *, tree: str, base: str, snapshot: str) 
     ended = [
         run for run in runs if run.state not in {"running", "interrupted", "error"} and run.steps
     ]
-    own = [run for run in ended if is_of(run, tree, base, snapshot)]
+    # What `--matrix all` replayed beside a run is told in that run's own file.
+    beside = {run.matrix.get("run") for run in runs}
+    own = [run for run in ended if is_of(run, tree, base, snapshot) and run.name not in beside]
     if not own:
         return next(iter(reversed(ended or runs)), None)
     newest = own[-1]

@@ -333,6 +333,11 @@ def test_the_other_cells_run_the_affected_tests_and_the_worst_exit_counts(
     )
     assert (other["exit"], other["tier"]) == (1, "replay")
     assert "narrowed to 1 test" in done.output
+    drafted = modes.presubmit("draft", "checklist")
+    assert drafted.exit_code == 0, drafted.output  # the run is evidence as it is now
+    checklist = (modes.path / ".presubmit/last/draft/CHECKLIST.md").read_text()
+    assert "— another cell of upstream's tests did not pass" in checklist
+    assert "- [x] Merges with the base" in checklist
 
 
 def test_a_change_that_no_test_sees_replays_no_other_cell(

@@ -238,6 +238,12 @@ def test_a_whole_green_run_says_more_than_a_narrow_one_after_it() -> None:
     assert chosen(view("1", roles="lint tests build"), view("2", roles="bench")) == "1"
 
 
+def test_what_was_replayed_beside_a_run_is_not_the_run() -> None:
+    run = msgspec.structs.replace(view("1"), matrix={"run": "2", "exit": 1})
+    assert chosen(run, view("2", exit_code=1)) == "1"
+    assert chosen(view("1"), view("2", exit_code=1)) == "2"
+
+
 def test_a_failure_after_a_green_run_is_the_last_word() -> None:
     assert chosen(view("1", why_none=""), view("2", exit_code=1)) == "2"
 
