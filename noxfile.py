@@ -11,9 +11,9 @@ from pathlib import Path
 # Before any import of ours: nox does not put this folder on the path.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from sessions import bench, build, docs, lint, tests, upstream
+from sessions import bench, build, docs, lint, review, tests, upstream
 
-__all__ = ["bench", "build", "docs", "lint", "tests", "upstream"]
+__all__ = ["bench", "build", "docs", "lint", "review", "tests", "upstream"]
 
 
 def _stop(*_: object) -> None:

@@ -15,6 +15,7 @@ from presubmit.config import UPSTREAM, TestsConfig, without_upstream
 from presubmit.errors import ConfigError, UsageError
 from presubmit.overlay import names_of, overlay_of
 from presubmit.plan_bench import bench_steps, for_benchmarks
+from presubmit.plan_built import Looks, built_review, left_to_it
 from presubmit.runners import pytest, runner_of
 from presubmit.selector import shards
 from presubmit.selector.shards import Shard, Share
@@ -77,6 +78,8 @@ class Ask(Value, frozen=True, kw_only=True):
     """Seconds for the whole run."""
     shard: Shard | None = None
     """Which machine this is, of several that share the tests."""
+    looks: Looks = Looks.THERE
+    """Whether what base and head are built to is reviewed."""
 
 
 class Facts(Value, frozen=True, kw_only=True):
@@ -148,6 +151,7 @@ def make_plan(
     docs = _docs_steps(change, facts, config, ask, left_out)
     bench = bench_steps(benchmarks, left_out, on_path=_installs_nothing(facts, config))
     needs_build = any(step.needs for step in (*tests, *docs, *bench))
+    needs_build |= ask.looks is Looks.ASKED
     build = _build_steps(change, facts, config, needs_build=needs_build, clean=clean_build)
     if any(isinstance(step.work, Tests) and step.work.record is not None for step in tests):
         build = [_for_recording(step, config.config.tests.record) for step in build]
@@ -158,7 +162,12 @@ def make_plan(
         left_out.append("build: tier quick builds no extension modules")
     elif not build:
         left_out.append("build: nothing in this change needs one")
-    steps = _chosen((*lint, *_review_steps(rules), *build, *tests, *docs, *bench), ask)
+    triggers = config.config.build.triggers
+    built = built_review(change, build, rules, looks=ask.looks, triggers=triggers)
+    others = (*build, *tests, *docs, *bench)
+    steps = _chosen((*lint, *_review_steps(rules, built), *others, *built), ask)
+    if not any(isinstance(step.work, Build) for step in steps):
+        steps = _chosen((*lint, *_review_steps(rules, ()), *others), ask)
     tested = any(step.role is Role.TESTS for step in steps)
     incomplete = [f"--only {name}" for name in ask.only] + [f"--skip {name}" for name in ask.skip]
     incomplete += [f"--shard {ask.shard}"] if division.elsewhere else []
@@ -172,7 +181,10 @@ def make_plan(
     )
 
 
-def _review_steps(rules: Sequence[str]) -> list[PlanStep]:
+def _review_steps(rules: Sequence[str], built: Sequence[PlanStep]) -> list[PlanStep]:
+    """Give the step for all that can be said without a build."""
+    later = left_to_it(built)
+    rules = [name for name in rules if name not in later]
     if not rules:
         return []
     return [

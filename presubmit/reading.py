@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from presubmit.config import Sourced
     from presubmit.history import History
     from presubmit.plan import Ask, Facts
+    from presubmit.plan_built import Looks
     from presubmit.selector import Layout
     from presubmit.selector.recorded_scene import StaticSetting
     from presubmit.selector.shards import Shard
@@ -91,6 +92,10 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Which machine this is, of several that share the tests."""
     allow_partial: bool = False
     bench: BenchAsk = BenchAsk()
+    rules: tuple[str, ...] = ()
+    """The rules of the review; empty: all."""
+    build_both: bool = False
+    """Both sides are built for the review."""
     config: dict[str, Any] = {}
     """Options of the configuration that the command line sets."""
     arguments: tuple[str, ...] = ()
@@ -360,7 +365,18 @@ def read_ask(options: RunOptions, top: Path) -> Ask:
         exit_first=options.exit_first,
         budget=options.budget,
         shard=options.shard,
+        looks=_looks(options),
     )
+
+
+def _looks(options: RunOptions) -> Looks:
+    from presubmit.plan_built import Looks  # noqa: PLC0415 - as above
+
+    if options.build_both:
+        return Looks.ASKED
+    if options.hook:
+        return Looks.NO  # a push waits
+    return Looks.MAKE if options.tier is Tier.FULL else Looks.THERE
 
 
 def _seconds(
@@ -440,7 +456,7 @@ def plan_run(
             step_seconds=history.step_seconds,
             besides=besides,
             benchmarks=benchmarks,
-            rules=NAMES if reading.change.files else (),
+            rules=(options.rules or NAMES) if reading.change.files else (),
         )
     else:
         plan = Plan(tier=options.tier, steps=(), left_out=("everything: the change is empty",))

@@ -15,16 +15,25 @@ from presubmit.report.review import summary
 from presubmit.review.docker import is_dockerfile
 from presubmit.review.facts import Commit, Facts
 from presubmit.review.loose import missing_imports
-from presubmit.review.rules import RULES, review
+from presubmit.review.rules import RULES, renewed, review
 from presubmit.review.values import Review, Severity
 from presubmit.review_tools import hadolint_remarks
-from presubmit.values import Finding, Outcome, Reviewing, StepResult, builtins_of, decode
+from presubmit.values import (
+    Finding,
+    Outcome,
+    Reviewing,
+    ReviewingBuilt,
+    StepResult,
+    builtins_of,
+    decode,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from presubmit.change.repository import Repository
     from presubmit.reading import Reading
+    from presubmit.review.built import Built
     from presubmit.review.values import Remark
     from presubmit.values import Change, PlanStep
 
@@ -35,13 +44,19 @@ _AT_ONCE: Final = (".md", ".rst", ".yml", ".yaml", ".toml", ".cfg")
 
 def read_review(reading: Reading, rules: Iterable[str] = ()) -> Review:
     """Review a change; raises UsageError for a rule that does not exist."""
-    names = tuple(dict.fromkeys(rules)) or tuple(RULES)
-    for name in names:
-        if name not in RULES:
-            raise UsageError(f"there is no rule {name}", hint=f"one of {', '.join(RULES)}")
+    names = known_rules(rules) or tuple(RULES)
     facts = read_review_facts(reading)
     said = hadolint_remarks(facts) if "dockerfile" in names else ()
     return review(facts, names, besides=said)
+
+
+def known_rules(rules: Iterable[str]) -> tuple[str, ...]:
+    """Give the names, each once; raises UsageError for a rule that does not exist."""
+    names = tuple(dict.fromkeys(rules))
+    for name in names:
+        if name not in RULES:
+            raise UsageError(f"there is no rule {name}", hint=f"one of {', '.join(RULES)}")
+    return names
 
 
 def run_review(step: PlanStep, reading: Reading, folder: Path) -> StepResult:
@@ -72,6 +87,31 @@ def run_review(step: PlanStep, reading: Reading, folder: Path) -> StepResult:
         findings=errors,
         advice=tuple(_finding(one) for one in found.remarks if one.severity is not Severity.ERROR),
         notes=tuple(f"not checked: {one.what}" for one in found.unchecked[:_MOST_NOTES]),
+    )
+
+
+def run_built_review(
+    step: PlanStep, facts: Facts, built: Built, folder: Path, *, seconds: float
+) -> StepResult:
+    """Do the step on what was built: its remarks take the place of what the same rules said before in review.json."""
+    assert isinstance(step.work, ReviewingBuilt)  # noqa: S101 - the step's only work
+    found = review(msgspec.structs.replace(facts, built=built), step.work.rules)
+    kept = read_kept_review(folder)
+    known = set(kept.remarks) if kept is not None else set()
+    write_json(folder / "review.json", builtins_of(renewed(kept, found) if kept else found))
+    new = msgspec.structs.replace(
+        found, remarks=tuple(one for one in found.remarks if one not in known)
+    )
+    return StepResult(
+        id=step.id,
+        role=step.role,
+        outcome=Outcome.PASSED,
+        reason=summary(new),
+        command=("presubmit", "review", "--build"),
+        origin=step.origin,
+        seconds=seconds,
+        advice=tuple(map(_finding, new.remarks)),
+        notes=tuple(f"not checked: {one.what}: {one.why}" for one in new.unchecked[:_MOST_NOTES]),
     )
 
 

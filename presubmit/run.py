@@ -41,7 +41,16 @@ from presubmit.recording import keep_build, keep_recording
 from presubmit.replay.base import Base, ask_base, make_question
 from presubmit.replay.compare import run_comparison
 from presubmit.replay.lanes import Place
-from presubmit.replay.perform import KEEP, Builds, Head, Lanes, evidence_key, resumed, run_head
+from presubmit.replay.perform import (
+    KEEP,
+    Builds,
+    Head,
+    Lanes,
+    evidence_key,
+    resumed,
+    run_head,
+    skipped,
+)
 from presubmit.replay.runner import SessionRunner, Watcher
 from presubmit.replay.sessions import EarlySession
 from presubmit.report.bench import (
@@ -75,6 +84,7 @@ from presubmit.values import (
     Outcome,
     PlanStep,
     Reviewing,
+    ReviewingBuilt,
     Role,
     StepResult,
     TargetKind,
@@ -314,6 +324,7 @@ class _Run:
         asked = self._ask_base(stack, lanes)
         if any(isinstance(step.work, Benchmarks) for step in self.plan.steps):
             run_comparison(self.plan, head, self._base(stack), lanes, dict(self.results))
+        self._review_built(head, stack, lanes)
         return asked
 
     def _review(self) -> dict[str, StepResult]:
@@ -327,6 +338,39 @@ class _Run:
         for result in done.values():
             self._remember(result)
         return done
+
+    def _review_built(self, head: Head, stack: ExitStack, lanes: Lanes) -> None:
+        """Review what base and head are built to; it comes last, since the base may be built for others."""
+        steps = [step for step in self.plan.steps if isinstance(step.work, ReviewingBuilt)]
+        if not steps or self.runner.stopped:
+            return
+        from presubmit.replay.built import LIBRARIES, WHEEL, Both, read_built  # noqa: PLC0415
+        from presubmit.review.built import not_built  # noqa: PLC0415
+        from presubmit.review_reading import read_review_facts, run_built_review  # noqa: PLC0415
+
+        for prefix in ("base.", "built."):
+            for name in (LIBRARIES, WHEEL):
+                self.terminal.know(_titled(name), prefix=prefix)
+        (step,) = steps
+        assert isinstance(step.work, ReviewingBuilt)  # noqa: S101 - picked by it
+        facts = read_review_facts(self.reading)
+        both = Both(
+            head=head,
+            base=lambda: self._base(stack),
+            lanes=lanes,
+            open_wheel_mirror=lambda: _open_free(self.reading, self.options, "wheel", stack)[0],
+            facts=facts,
+        )
+        build = self.results.get("build.1")
+        whole = build is not None and build.outcome is Outcome.PASSED
+        why = "head's build did not pass"
+        began = time.monotonic()
+        built = read_built(self.plan, step.work, both) if whole else not_built(why)
+        if self.runner.stopped:
+            return
+        seconds = round(time.monotonic() - began, 3)
+        result = run_built_review(step, facts, built, self.folder, seconds=seconds)
+        self._remember(result if whole else skipped(step, why))
 
     def _lint_mirror(self, stack: ExitStack) -> Mirror:
         mirror = _open_free(self.reading, self.options, "lint", stack)[0]
@@ -640,6 +684,8 @@ def _titled(name: str) -> PlanStep:
         "build.1": "build",
         "tests": "failing tests",
         "reproduces": "new tests on the base's code",
+        "libraries": "libraries of both sides",
+        "wheel": "wheel",
     }
     work = Tests(command=(), mode=Mode.ALL)
     return PlanStep(

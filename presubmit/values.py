@@ -197,7 +197,7 @@ class Role(StrEnum):
     TESTS = "tests"
     DOCS = "docs"
     REVIEW = "review"
-    """What the change brings that no test tells; presubmit itself looks, without a session."""
+    """What the change brings that no test tells; presubmit itself looks, a session only at what was built."""
     BENCH = "bench"
     """Microbenchmarks, base against head."""
     UPSTREAM = "upstream"
@@ -376,6 +376,32 @@ class Reviewing(Value, frozen=True, kw_only=True, tag="reviewing"):
     rules: tuple[str, ...]
 
 
+class ReviewingBuilt(Value, frozen=True, kw_only=True, tag="reviewing-built"):
+    """Review what is built, base against head."""
+
+    rules: tuple[str, ...]
+    make: bool = False
+    """What is lacking is built for it; else it looks only where both builds are there."""
+    libraries: bool = False
+    """What the shared libraries export."""
+    wheel: bool = False
+    """What the wheel holds."""
+
+
+class ReadLibraries(Value, frozen=True, kw_only=True, tag="read-libraries"):
+    """Read what the built libraries of two lanes export: the session's own is head's, the other one the base's."""
+
+    projects: tuple[str, str]
+    """The distribution's name on head, and on the base."""
+    timeout: float = 600.0
+
+
+class BuildWheel(Value, frozen=True, kw_only=True, tag="build-wheel"):
+    """Build a wheel and list its files; nothing is installed."""
+
+    build: Build
+
+
 class Adapter(StrEnum):
     """Whose benchmark files they are; each has one module inside the box."""
 
@@ -480,7 +506,18 @@ class Benchmarks(Value, frozen=True, kw_only=True, tag="benchmarks"):
 
 
 Work = (
-    Syntax | LintCommand | Build | Tests | Docstrings | Doctests | Benchmarks | Reviewing | Replay
+    Syntax
+    | LintCommand
+    | Build
+    | Tests
+    | Docstrings
+    | Doctests
+    | Benchmarks
+    | Reviewing
+    | ReviewingBuilt
+    | ReadLibraries
+    | BuildWheel
+    | Replay
 )
 
 

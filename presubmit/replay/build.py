@@ -281,7 +281,7 @@ class _Builder:
 
     def _install_tracer(self, there: Path, inside: str) -> None:
         options = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "10")
-        command = (self.python, *_PIP, "install", *options, "--target", inside, _COVERAGE)
+        command = (self.python, *PIP, "install", *options, "--target", inside, _COVERAGE)
         with OutputFolder(self.bench.lane) as out:
             done = self._run(
                 command, cwd=out.inside, env=self.network.env_full, most=_MOST_TRACER_SECONDS
@@ -297,7 +297,7 @@ class _Builder:
             (there / TRACER_READY).touch()
         else:
             shutil.rmtree(there, ignore_errors=True)
-            self.unrecorded = trouble(done) or _last_error(done.tail)
+            self.unrecorded = trouble(done) or last_error(done.tail)
 
     def _beside(self) -> None:
         """Install what reads the suites of benchmarks, in a folder of its own; the build does not hang on it."""
@@ -310,13 +310,13 @@ class _Builder:
             there.unlink()
         shutil.rmtree(there, ignore_errors=True)
         inside = f"{self.bench.lane.environment}/{BESIDE}"
-        command = (*(self.python, *_PIP, "install", "--target", inside), *self.work.beside)
+        command = (*(self.python, *PIP, "install", "--target", inside), *self.work.beside)
         with OutputFolder(self.bench.lane) as out:
             done = self._download(command, cwd=out.inside)
         if done.ok:
             self.beside = list(self.work.beside)
         else:
-            reason = trouble(done) or _last_error(done.tail)
+            reason = trouble(done) or last_error(done.tail)
             self.notes.append(f"{', '.join(self.work.beside)} could not be installed: {reason}")
 
     def _install(
@@ -332,7 +332,7 @@ class _Builder:
         locked = self.work.constraints if constrain else None
         with OutputFolder(self.bench.lane) as out:
             named = out.write("requirements.txt", _as_file(lines))
-            command = [self.python, *_PIP, "install", "-r", named]
+            command = [self.python, *PIP, "install", "-r", named]
             for path in self.work.constraint_files if constrain else ():
                 command += ["-c", f"{self.bench.lane.source}/{path}"]
             held = [*command]
@@ -415,12 +415,12 @@ class _Builder:
         # Also for a setup.py alone: pip before 25 would take `setup.py develop`.
         # Of a native build its log tells what was compiled into what (`traces`).
         told = ("-v",) if self.work.native else ()
-        build = (*_PIP, "install", *told, "--no-build-isolation", "--no-deps", "--use-pep517")
+        build = (*PIP, "install", *told, "--no-build-isolation", "--no-deps", "--use-pep517")
         if kind == "editable":
             self.command = ("python", *build, *self._settings(), "-e", ".")
             self._project((self.python, *self.command[1:]))
             return
-        wheel = (*_PIP, "wheel", *told, "--no-build-isolation", "--no-deps", *self._settings())
+        wheel = (*PIP, "wheel", *told, "--no-build-isolation", "--no-deps", *self._settings())
         self.command = ("python", *wheel, ".")
         self._project((self.python, *wheel, "-w", f"{out.inside}/wheels", "."))
         install = 'exec "$0" -I -m pip --no-input install --force-reinstall --no-deps "$1"/*.whl'
@@ -515,11 +515,7 @@ class _Builder:
             self._stop_project(done, "the project does not build")
 
     def _project_env(self) -> dict[str, str]:
-        return {
-            **self.network.env_bare,
-            **assigned(self.work.env),
-            "PIP_NO_BUILD_ISOLATION": "",
-        }
+        return project_env(self.network, self.work)
 
     def _stop_project(self, done: ExecResult, reason: str) -> None:
         """End the step: the contributor's news, unless the machine or the network is to blame."""
@@ -529,7 +525,7 @@ class _Builder:
                 self._ours(done, fault or "the network failed during the build", "")
             )
         finding = self._finding(
-            "build", f"{reason} (exit {done.exit_code}): {_last_error(done.tail)}"
+            "build", f"{reason} (exit {done.exit_code}): {last_error(done.tail)}"
         )
         raise BuildStopped(self.result(Outcome.FAILED, reason, findings=(finding,)))
 
@@ -544,7 +540,7 @@ class _Builder:
         full = _no_space(self.bench.lane)
         if full:
             reason, hint = full, "presubmit clean, or another XDG_CACHE_HOME"
-        parts = [reason, trouble(done) or _last_error(done.tail), hint]
+        parts = [reason, trouble(done) or last_error(done.tail), hint]
         return self.result(Outcome.ERROR, "; ".join(p for p in parts if p))
 
     def _run(
@@ -588,11 +584,16 @@ class _Builder:
             copy.unlink(missing_ok=True)
 
 
+def project_env(network: NetworkSettings, work: Build) -> dict[str, str]:
+    """Give the variables that the project's own code is built with: no credentials."""
+    return {**network.env_bare, **assigned(work.env), "PIP_NO_BUILD_ISOLATION": ""}
+
+
 _BOILERPLATE: Final = re.compile(
     r"subprocess-exited-with-error|Could not build wheels|Failed building|Failed to build|exited with code"
     r"|metadata-generation-failed|This error originates from a subprocess"
 )
-_PIP: Final = ("-I", "-m", "pip", "--no-input", "--disable-pip-version-check")
+PIP: Final = ("-I", "-m", "pip", "--no-input", "--disable-pip-version-check")
 
 _CHECK_INSTALLED: Final = """
 import sys
@@ -642,7 +643,7 @@ def _install_hint(tail: str) -> str:
     return ""
 
 
-def _last_error(tail: str) -> str:
+def last_error(tail: str) -> str:
     """Give the line of the output that most likely says why."""
     lines = [line.strip() for line in tail.splitlines() if line.strip()]
     telling = [x for x in lines if re.search(r"\berror\b|Error:", x, re.IGNORECASE)]

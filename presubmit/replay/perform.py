@@ -24,6 +24,7 @@ from presubmit.values import (
     Outcome,
     PlanStep,
     Reviewing,
+    ReviewingBuilt,
     Role,
     StepResult,
     Syntax,
@@ -176,8 +177,10 @@ def _run_inside(  # noqa: C901, PLR0912 - build, then test: one line of steps
             if built.outcome is Outcome.PASSED:
                 head.mirror.mark_clean()
             head.remember(built)
-    # Benchmarks need the base as well: they come last (`replay/compare.py`).
-    rest = [step for step in steps if not isinstance(step.work, Build | Benchmarks)]
+    # These need the base as well: they come last (`replay/compare.py`, `replay/built.py`).
+    rest = [
+        step for step in steps if not isinstance(step.work, Build | Benchmarks | ReviewingBuilt)
+    ]
     if built is not None and built.outcome is not Outcome.PASSED:
         for step in rest:
             head.remember(skipped(step, f"the build {built.outcome}: {step.title} needs it"))
@@ -378,7 +381,8 @@ def resumed(plan: Plan, change: Change, place: Place, history: History) -> dict[
     A build is among them only where no step is left that needs what it made.
     """
     # What benchmarks measured and what a review said lies in the folder of their own run.
-    steps = [step for step in plan.steps if not isinstance(step.work, Benchmarks | Reviewing)]
+    apart = Benchmarks | Reviewing | ReviewingBuilt
+    steps = [step for step in plan.steps if not isinstance(step.work, apart)]
     told = {step.id: _told(history.evidence(evidence_key(step, change, place))) for step in steps}
     found = {name: result for name, result in told.items() if result is not None}
     builds = {step.id for step in plan.steps if isinstance(step.work, Build)}

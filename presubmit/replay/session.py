@@ -21,12 +21,15 @@ from presubmit.replay.steps import Bench
 from presubmit.values import (
     Benchmarks,
     Build,
+    BuildWheel,
     Docstrings,
     Doctests,
     LintCommand,
     Outcome,
+    ReadLibraries,
     Replay,
     Reviewing,
+    ReviewingBuilt,
     StepResult,
     Syntax,
     Tests,
@@ -144,7 +147,7 @@ def _run_step(assignment: Assignment, step: PlanStep, box: Box) -> StepResult:
     return result
 
 
-def _do(  # noqa: PLR0911 - one line a kind of work
+def _do(  # noqa: C901, PLR0911 - one line a kind of work
     bench: Bench, step: PlanStep
 ) -> StepResult:
     """Do the step; each kind is loaded by the sessions that do it, which saves the others a tenth of a second."""
@@ -177,7 +180,15 @@ def _do(  # noqa: PLR0911 - one line a kind of work
             from presubmit.replay.benches import run_benchmarks  # noqa: PLC0415
 
             return run_benchmarks(bench, work)
-        case Reviewing():
+        case ReadLibraries() as work:
+            from presubmit.replay.libraries import run_libraries  # noqa: PLC0415
+
+            return run_libraries(bench, work)
+        case BuildWheel() as work:
+            from presubmit.replay.wheels import run_wheel  # noqa: PLC0415
+
+            return run_wheel(bench, work)
+        case Reviewing() | ReviewingBuilt():
             raise TypeError("presubmit reviews by itself, in no session")
         case Replay():
             raise TypeError("a cell of upstream runs in the session `upstream`")

@@ -233,7 +233,7 @@ class Terminal:
             title = self._titles.get(result.id, result.id)
             detail = what_came_of(result)
             word, _, name = result.id.partition(".")
-            if word in {"base", "company"} or word.startswith("again"):
+            if word in {"base", "built", "company"} or word.startswith("again"):
                 # What fails there is an answer, not news.
                 shown = self._titles.get(result.id) or self._titles.get(name, name)
                 told = f"{shown}: {detail or 'ok'}   {duration(result.seconds)}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from presubmit.review.built import Built  # noqa: TC001 - msgspec reads the annotation
 from presubmit.review.values import Remark, Unchecked
 from presubmit.values import FileStatus, Value
 
@@ -57,6 +58,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     commits: tuple[Commit, ...] = ()
     loose: Mapping[str, bool] = {}
     """Files that head's code imports and that only the checkout has; True: git ignores it."""
+    built: Built | None = None
+    """What base and head were built to, where that was looked at."""
 
 
 class Rule(Protocol):

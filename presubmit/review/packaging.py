@@ -9,6 +9,8 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
+from presubmit.review import wheel
+from presubmit.review.built import BUILD_BOTH
 from presubmit.review.facts import packages_of, table
 from presubmit.review.values import Remark, Severity, Unchecked
 from presubmit.selector.layout import matches_glob
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
     from presubmit.review.facts import Facts, Said, Tree
 
 _CODE: Final = (".py", ".pyi")
+_INSTALL_FILES: Final = frozenset(["setup.py", "setup.cfg", "MANIFEST.in", "meson.build"])
+_BACKENDS: Final = (
+    *("setuptools", "hatch", "flit", "poetry", "pdm", "uv", "maturin"),
+    *("meson-python", "scikit-build"),
+)
 _NO_DATA: Final = (
     ".c",
     ".cc",
@@ -37,7 +44,45 @@ _NO_DATA: Final = (
 
 
 def remarks(facts: Facts) -> Iterable[Said]:
-    """Follow the build files for every file that the change adds to a package."""
+    """Follow the build files for every file that the change adds to a package; a wheel that was built knows better."""
+    static = list(_by_build_files(facts))
+    wheels = facts.built.wheels if facts.built is not None else None
+    if wheels is None:
+        yield from static
+        yield from _unbuilt(facts)
+        return
+    # What the build files say of a file that the wheel has is wrong; of one that it lacks, it says how to mend it.
+    yield from wheel.remarks(facts, wheels, [one for one in static if isinstance(one, Remark)])
+
+
+def _unbuilt(facts: Facts) -> Iterator[Unchecked]:
+    """Say that no wheel was built, where it was asked for or where what it holds may have changed."""
+    why = facts.built.why_no_wheels if facts.built is not None else ""
+    if not why and facts.built is None and _changes_wheel(facts):
+        why = f"no wheel was built: {BUILD_BOTH}"
+    if why:
+        yield Unchecked(rule="packaging", what="what the wheel holds", why=why)
+
+
+def _changes_wheel(facts: Facts) -> bool:
+    """Tell whether a build file says otherwise what is installed."""
+    changed = {path for file in facts.change.files for path in file.paths}
+    if any(posixpath.basename(path) in _INSTALL_FILES for path in changed):
+        return True
+    if "pyproject.toml" not in changed:
+        return False
+    return _install_tables(facts.base) != _install_tables(facts.head)
+
+
+def _install_tables(tree: Tree) -> object:
+    try:
+        project = tomllib.loads(tree.text("pyproject.toml") or "")
+    except tomllib.TOMLDecodeError:
+        return None
+    return [table(project, "build-system"), *(table(project, "tool", it) for it in _BACKENDS)]
+
+
+def _by_build_files(facts: Facts) -> Iterable[Said]:
     fresh = [
         f.path
         for f in facts.change.files

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from presubmit.review import api, dockerfile, documentation, files, packaging, pins, symbols
 from presubmit.review.values import Remark, Review, Severity, Unchecked
 
@@ -47,13 +49,26 @@ def make_review(
     facts: Facts, rules: tuple[str, ...], said: Iterable[Remark | Unchecked]
 ) -> Review:
     """Put what was said into its order."""
+    empty = Review(tree=facts.change.target.tree, base=facts.change.base.commit, rules=rules)
+    return _in_order(empty, said)
+
+
+def _in_order(review: Review, said: Iterable[Remark | Unchecked]) -> Review:
     every = tuple(dict.fromkeys(said))
     remarks = [one for one in every if isinstance(one, Remark)]
     remarks.sort(key=lambda one: (_ORDER.index(one.severity), one.file, one.line or 0, one.code))
-    return Review(
-        tree=facts.change.target.tree,
-        base=facts.change.base.commit,
-        rules=rules,
+    return msgspec.structs.replace(
+        review,
         remarks=tuple(remarks),
         unchecked=tuple(one for one in every if isinstance(one, Unchecked)),
     )
+
+
+def renewed(review: Review, newer: Review) -> Review:
+    """Put what some rules say now in the place of what they said before."""
+    again = set(newer.rules)
+    kept = [one for one in review.remarks if one.code.partition(".")[0] not in again]
+    unchecked = [one for one in review.unchecked if one.rule not in again]
+    rules = tuple(dict.fromkeys((*review.rules, *newer.rules)))
+    said: list[Remark | Unchecked] = [*kept, *newer.remarks, *unchecked, *newer.unchecked]
+    return _in_order(msgspec.structs.replace(newer, rules=rules), said)

@@ -31,7 +31,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("presubmit.bench",),
     ("presubmit.review",),
     ("presubmit.review_tools",),
-    ("presubmit.plan_bench", "presubmit.overlay"),
+    ("presubmit.plan_bench", "presubmit.plan_built", "presubmit.overlay"),
     ("presubmit.plan",),
     ("presubmit.facts",),
     ("presubmit.results",),

@@ -18,6 +18,7 @@ from presubmit.plan import (
     planned_tests,
     with_command,
 )
+from presubmit.plan_built import Looks
 from presubmit.selector.shards import Shard
 from presubmit.values import (
     Base,
@@ -35,6 +36,7 @@ from presubmit.values import (
     PlanStep,
     Reason,
     Reviewing,
+    ReviewingBuilt,
     Role,
     Selection,
     Syntax,
@@ -853,6 +855,72 @@ def test_a_review_is_part_of_every_tier_and_needs_nothing() -> None:
             Reviewing(rules=("pins", "api")),
         )
     assert ids(plan(CHANGE, CHOSEN, rules=("pins",), only=("review",))) == ["review.1"]
+
+
+def built_step(made: Plan) -> tuple[tuple[str, ...], ReviewingBuilt] | None:
+    """Give the needs and the work of the step on what is built."""
+    found = [(s.needs, s.work) for s in made.steps if isinstance(s.work, ReviewingBuilt)]
+    return found[0] if found else None
+
+
+NATIVE_CHANGE = changed("src/x/fast.c")
+BOTH = ("symbols", "packaging")
+
+
+def rules_of_first(made: Plan) -> tuple[str, ...]:
+    [first] = [s.work for s in made.steps if isinstance(s.work, Reviewing)] or [
+        Reviewing(rules=())
+    ]
+    return first.rules
+
+
+@pytest.mark.parametrize(
+    ("looks", "needs", "rules"),
+    [
+        (Looks.THERE, (), ("symbols",)),
+        (Looks.MAKE, ("build.1",), BOTH),
+        (Looks.ASKED, ("build.1",), BOTH),
+    ],
+)
+def test_what_is_built_is_reviewed_after_the_build(
+    looks: Looks, needs: tuple[str, ...], rules: tuple[str, ...]
+) -> None:
+    made = plan(NATIVE_CHANGE, CHOSEN, of=facts(NATIVE), rules=BOTH, looks=looks)
+    assert ids(made)[0] == "review.1"
+    assert ids(made)[-1] == "review.2"
+    work = ReviewingBuilt(
+        rules=rules, make=looks.builds, libraries=True, wheel="packaging" in rules
+    )
+    assert built_step(made) == (needs, work)
+    # Of the symbols nothing can be said before.
+    assert rules_of_first(made) == ("packaging",)
+
+
+def test_without_a_build_in_the_plan_what_is_built_is_said_to_be_unknown() -> None:
+    for asked in ({"looks": Looks.NO}, {"only": ("review",)}, {"tier": Tier.QUICK}):
+        made = plan(NATIVE_CHANGE, NONE, of=facts(NATIVE), rules=BOTH, **asked)
+        assert built_step(made) is None
+        assert rules_of_first(made) == BOTH
+
+
+def test_a_change_of_python_alone_has_its_wheel_built_where_that_was_asked_for() -> None:
+    change = changed("src/x/a.py")
+    assert built_step(plan(change, CHOSEN, rules=BOTH)) is None
+    wheel = ReviewingBuilt(rules=("packaging",), make=True, wheel=True)
+    made = plan(change, NONE, rules=BOTH, looks=Looks.ASKED, only=("review",))
+    assert ids(made) == ["review.1", "build.1", "review.2"]
+    assert built_step(made) == (("build.1",), wheel)
+    assert rules_of_first(made) == BOTH
+    assert built_step(plan(change, CHOSEN, rules=("files",), looks=Looks.ASKED)) is None
+    alone = plan(NATIVE_CHANGE, NONE, of=facts(NATIVE), rules=("symbols",), looks=Looks.ASKED)
+    assert rules_of_first(alone) == ()
+    # No run of tier full builds for it alone.
+    assert built_step(plan(changed("README.md"), NONE, rules=BOTH, looks=Looks.MAKE)) is None
+
+
+def test_libraries_are_not_compared_where_no_key_tells_what_they_were_built_from() -> None:
+    plain = plan(NATIVE_CHANGE, CHOSEN, rules=BOTH)
+    assert built_step(plain) is None
 
 
 # --- upstream -------------------------------------------------------------------------------------------------------
